@@ -14,7 +14,8 @@ namespace {
 void connect_boundary(ringrt_t &rt) {
     rt.reducer->restore(rt.boundary->restored_gradients());
     rt.boundary->set_gradients(
-        {.learned = [&rt] { return rt.reducer->learned(); },
+        {.layout = [&rt] { return rt.reducer->layout(); },
+         .learned = [&rt] { return rt.reducer->learned(); },
          .add_planned =
              [&rt](records::Telemetry &telemetry) {
                  for (const GradientReducer::PlannedSpeed &speed : rt.reducer->planned_speeds())
@@ -37,7 +38,6 @@ Status chosen_rule(const bucketing::Rule **rule) {
 Status register_gradient(ringrt_t &rt, const char *name, size_t count, ringrt_dtype_t dtype,
                          ringrt_op_t op, int *id) {
     if (!name || !id) return invalid("name or id is NULL");
-    if (Status can = not_live(rt, "the exchange of gradients"); !can.ok()) return can;
     if (!can_reduce(dtype, op))
         return invalid("dtype or op is not one of ringrt.h, or it is the average of bool");
     if (!rt.reducer) {
@@ -51,7 +51,10 @@ Status register_gradient(ringrt_t &rt, const char *name, size_t count, ringrt_dt
             GradientReducerConfig{.dtype = dtype,
                                   .op = op,
                                   .rule = rule,
+                                  .whole_steps = rt.resizer != nullptr,
                                   .trace_file = trace ? trace : "",
+                                  .trace_job = rt.settings.is_extension ? rt.settings.job : 0,
+                                  .trace_rank = rt.settings.rank,
                                   .profile_file = profile ? profile : "",
                                   .samples_per_rank = [batch = rt.settings.batch](int ranks) {
                                       return static_cast<double>(samples_per_step(batch, ranks)) /
@@ -62,6 +65,17 @@ Status register_gradient(ringrt_t &rt, const char *name, size_t count, ringrt_dt
     if (dtype != rt.gradient_dtype || op != rt.gradient_op)
         return invalid("all gradients must have the same dtype and op");
     return rt.reducer->add(name, count, id);
+}
+
+Status report_ready(ringrt_t &rt, int id, void *buffer) {
+    if (!rt.reducer) return invalid("no gradient was registered");
+    if (rt.resizer && rt.resizer->is_outside()) return rt.group.outcome(RINGRT_INVALID_ARGUMENT);
+    bool on_gpu = false;
+    RINGRT_TRY(rt.communicator().device().memory_kind_of(buffer, buffer, &on_gpu));
+    if (on_gpu)
+        if (Status can = not_live(rt, "gradients in GPU memory"); !can.ok()) return can;
+    return rt.reducer->ready(id, buffer,
+                             on_gpu ? GradientReducer::Place::Gpu : GradientReducer::Place::Host);
 }
 
 }  // namespace
@@ -77,14 +91,7 @@ ringrt_status_t ringrt_gradient_register(ringrt_t *rt, const char *name, size_t 
 }
 
 ringrt_status_t ringrt_gradient_ready(ringrt_t *rt, int id, void *buffer) {
-    return guard(rt, [&] {
-        if (!rt->reducer) return invalid("no gradient was registered");
-        bool on_gpu = false;
-        Status known = rt->communicator().device().memory_kind_of(buffer, buffer, &on_gpu);
-        if (!known.ok()) return known;
-        return rt->reducer->ready(
-            id, buffer, on_gpu ? GradientReducer::Place::Gpu : GradientReducer::Place::Host);
-    });
+    return guard(rt, [&] { return report_ready(*rt, id, buffer); });
 }
 
 ringrt_status_t ringrt_gradient_wait(ringrt_t *rt, int id, const void **sum) {

@@ -50,6 +50,7 @@ void make_resizer(ringrt_t &rt) {
                 [&rt](Communicator &present) {
                     const bool outside = rt.settings.is_extension && &present == &rt.own;
                     rt.group.use(present, outside);
+                    if (rt.reducer) rt.reducer->use(present);
                     if (!outside)
                         (void)present.set_stream(rt.stream);  // its calls report a failure
                 },

@@ -147,14 +147,17 @@ ringrt_status_t guard(const ringrt_t *rt, Body &&body) noexcept {
         });
 }
 
+inline Status check_idle(const ringrt_t &rt) {
+    if (!rt.reducer || rt.reducer->idle()) return {};
+    return invalid("gradients are in flight: call ringrt_gradient_wait() for each of them first");
+}
+
 // Runs a call that needs the connections exclusively.
 template <typename Body>
 ringrt_status_t guard_alone(ringrt_t *rt, Body &&body) noexcept {
     return guard(rt, [&] {
-        if (rt->reducer && !rt->reducer->idle())
-            return invalid(
-                "gradients are in flight: call ringrt_gradient_wait() for each of them first");
-        return body();
+        Status idle = check_idle(*rt);
+        return idle.ok() ? body() : idle;
     });
 }
 

@@ -61,6 +61,16 @@ Status describe(const char *name, ringrt_dtype_t dtype, int ndim, const uint64_t
     return check(out);
 }
 
+Status restore(ringrt_t &rt, uint64_t *step) {
+    const bool loads = !rt.resizer || !rt.resizer->must_recover();
+    if (rt.resizer && rt.reducer) rt.reducer->discard_lost_step();
+    RINGRT_TRY(check_idle(rt));
+    if (!step) return invalid("step is NULL");
+    RINGRT_TRY(rt.boundary->restore(*step));
+    if (loads && rt.reducer) rt.reducer->restore(rt.boundary->restored_gradients());
+    return {};
+}
+
 Status check_batch(const ringrt_t &rt) {
     return rt.settings.batch.reference_batch > 0
                ? Status{}
@@ -150,12 +160,7 @@ ringrt_status_t ringrt_set_live_state(ringrt_t *rt, ringrt_pack_fn pack, ringrt_
 }
 
 ringrt_status_t ringrt_restore(ringrt_t *rt, uint64_t *step) {
-    return guard_alone(rt, [&] {
-        if (!step) return invalid("step is NULL");
-        Status restored = rt->boundary->restore(*step);
-        if (restored.ok() && rt->reducer) rt->reducer->restore(rt->boundary->restored_gradients());
-        return restored;
-    });
+    return guard(rt, [&] { return restore(*rt, step); });
 }
 
 ringrt_status_t ringrt_save(ringrt_t *rt, uint64_t step) {

@@ -10,23 +10,26 @@ namespace ringrt {
 using namespace bucketing;
 
 GradientReducer::GradientReducer(Communicator &communicator, GradientReducerConfig config)
-    : communicator_(communicator),
+    : communicator_(&communicator),
       config_(std::move(config)),
       element_bytes_(dtype_bytes(config_.dtype)),
-      trace_(config_.trace_file, communicator.rank()),
-      thread_(
-          start_thread([this] { run_steps(); },
-                       [this](ringrt_status_t status, const char *what) { fail(status, what); })) {}
+      trace_(config_.trace_file, config_.trace_job,
+             config_.trace_rank < 0 ? communicator.rank() : config_.trace_rank) {}
 
 GradientReducer::~GradientReducer() {
+    end_thread();
+    std::unique_lock lock(mutex_);
+    save_profile(lock);
+}
+
+void GradientReducer::end_thread() {
     {
         std::lock_guard lock(mutex_);
         stop_ = true;
     }
     changed_.notify_all();
-    thread_.join();
-    std::unique_lock lock(mutex_);
-    save_profile(lock);
+    if (thread_.joinable()) thread_.join();
+    stop_ = false;
 }
 
 Status GradientReducer::failure(ringrt_status_t status, const std::string &what) const {
@@ -45,7 +48,7 @@ Status GradientReducer::check_id(int id) const {
 
 Status GradientReducer::add(std::string name, uint64_t count, int *id) {
     std::lock_guard lock(mutex_);
-    if (learner_) {
+    if (begun_) {
         return failure(RINGRT_INVALID_ARGUMENT,
                        "gradient " + name + ": register all before the first is ready");
     }
@@ -58,8 +61,13 @@ Status GradientReducer::add(std::string name, uint64_t count, int *id) {
 }
 
 void GradientReducer::begin_step(double now) {
+    if (!thread_.joinable())
+        thread_ =
+            start_thread([this] { run_steps(); },
+                         [this](ringrt_status_t status, const char *what) { fail(status, what); });
+    begun_ = true;
     if (!learner_) {
-        const int ranks = communicator_.size();
+        const int ranks = communicator_->size();
         learner_ = std::make_unique<Learner>(gradient_bytes(), ranks);
         if (recalled_ && !learner_->restore(*recalled_, samples_per_rank(ranks))) recalled_.reset();
         if (recalled_) plan_version_ = recalled_->plan_version;
@@ -89,8 +97,8 @@ Status GradientReducer::take_place(const Gradient &gradient, Place place) {
                                    gradient.name.c_str()));
     if (place == Place::Gpu)
         gpu_ = std::make_unique<GpuStep>(
-            communicator_,
-            GradientSum{config_.dtype, config_.op, communicator_.rank(), communicator_.size()},
+            *communicator_,
+            GradientSum{config_.dtype, config_.op, communicator_->rank(), communicator_->size()},
             gradients_.size());
     place_ = place;
     return {};
@@ -171,6 +179,36 @@ bool GradientReducer::idle() const {
     return !active_;
 }
 
+void GradientReducer::discard_lost_step() {
+    std::lock_guard lock(mutex_);
+    if (!active_ || (failed_.code != RINGRT_PEER_LOST && failed_.code != RINGRT_TIMEOUT)) return;
+    for (Gradient &gradient : gradients_) gradient.buffer = nullptr;
+    active_ = false;
+}
+
+void GradientReducer::use(Communicator &communicator) {
+    end_thread();
+    std::unique_lock lock(mutex_);
+    save_profile(lock);
+    if (learner_)
+        recalled_ = learner_->learned(plan_version_, samples_per_rank(communicator_->size()));
+    learner_.reset();
+    plan_version_ = speeds_version_ = steps_ended_ = steps_run_ = 0;
+    speeds_.clear();
+    failed_ = {};
+    communicator_ = &communicator;
+}
+
+std::string GradientReducer::layout() const {
+    std::lock_guard lock(mutex_);
+    std::string out =
+        format_text("%d %d", static_cast<int>(config_.dtype), static_cast<int>(config_.op));
+    for (const Gradient &gradient : gradients_)
+        out +=
+            format_text(" %llu ", static_cast<unsigned long long>(gradient.bytes)) + gradient.name;
+    return out;
+}
+
 GradientReducer::State GradientReducer::state() const {
     std::lock_guard lock(mutex_);
     if (!learner_) return {};
@@ -184,8 +222,8 @@ void GradientReducer::restore(std::string_view text) {
 
 std::string GradientReducer::learned() const {
     std::unique_lock lock(mutex_);
-    if (!learner_) return {};
-    const Learned out = learner_->learned(plan_version_, samples_per_rank(communicator_.size()));
+    if (!learner_) return recalled_ ? format_learned(*recalled_) : std::string();
+    const Learned out = learner_->learned(plan_version_, samples_per_rank(communicator_->size()));
     lock.unlock();
     return format_learned(out);
 }

@@ -10,6 +10,9 @@
 // wait() of a step marks the end of this rank's backward pass: gradients that are not ready by then
 // are missing in this step and count as zero. The communicator is free for other use only between
 // steps.
+//
+// Between two steps, or after a rank was lost, the ranks may change (use()). They then agree on a
+// new first plan. Rank 0 makes it from what it has learned, so other ranks need no measurements.
 #pragma once
 
 #include <condition_variable>
@@ -37,7 +40,13 @@ struct GradientReducerConfig {
     bucketing::Plan plan{};
     // Otherwise makes the plans. Rank 0's rule is used on all ranks.
     const bucketing::Rule *rule = bucketing::find_rule("predictive");
+    // The first sum is there only when all of the step are: no loss falls between two waits, so a
+    // program that updates as it waits updates all or nothing.
+    bool whole_steps = false;
     std::string trace_file{};  // a Chrome trace of this rank; empty: none
+    // An extension's: in its trace's name, because the base has the same ranks. 0: the base.
+    uint64_t trace_job = 0;
+    int trace_rank = -1;  // in that job; -1: in the communicator
     // Rank 0's measured profile, after 1, 2, 4 … steps and at the end; empty: none.
     std::string profile_file{};
     // Samples that each rank computes in one step on `ranks` ranks; empty: unknown.
@@ -46,7 +55,8 @@ struct GradientReducerConfig {
 
 class GradientReducer {
   public:
-    // `communicator` has started and outlives the reducer.
+    // `communicator` has started when the first gradient is ready, and outlives the reducer or its
+    // next use().
     GradientReducer(Communicator &communicator, GradientReducerConfig config);
     // Ends the thread. If the thread waits for peers, only after the communicator's timeout or
     // abort().
@@ -71,6 +81,16 @@ class GradientReducer {
     [[nodiscard]] Status wait(int id, const void **sum);
 
     [[nodiscard]] bool idle() const;
+
+    // If a rank was lost in this step: the step is discarded, and its buffers are the program's
+    // again. Calls fail until use().
+    void discard_lost_step();
+    // Continues with the ranks of `communicator`; collective in that all of them do. No step is
+    // under way, or it is discarded. The sums of a finished step stay valid. The present
+    // communicator must still exist.
+    void use(Communicator &communicator);
+    // What the ranks must have in common: types, names and sizes.
+    [[nodiscard]] std::string layout() const;
 
     // Call before the first ready(), with the same text on all ranks: continues from learned() of
     // an earlier run. Text that is malformed or about other gradients is ignored.
@@ -104,6 +124,7 @@ class GradientReducer {
         std::vector<std::byte> zero_buffer{};  // if this rank has none
     };
 
+    void end_thread();
     void run_steps();
     void fail(ringrt_status_t status, const char *what);
     void begin_step(double now_us);
@@ -127,7 +148,7 @@ class GradientReducer {
     void complete(const Transfer &transfer);
     ringrt_status_t agree_on_plan();
     ringrt_status_t make_first_plan(std::unique_lock<std::mutex> &lock);
-    ringrt_status_t agree_on_rule();
+    ringrt_status_t agree_on_start(bool recalls);
     std::vector<uint64_t> new_plan();
     void plan_a_speed(std::unique_lock<std::mutex> &lock);
     [[nodiscard]] bucketing::Profile measured() const;
@@ -138,7 +159,7 @@ class GradientReducer {
     Status failure(ringrt_status_t status, const std::string &what) const;
     Status check_id(int id) const;
 
-    Communicator &communicator_;
+    Communicator *communicator_;
     const GradientReducerConfig config_;
     const uint64_t element_bytes_;
     mutable std::mutex mutex_;
@@ -147,14 +168,17 @@ class GradientReducer {
     bool active_ = false;         // a step is under way
     bool backward_over_ = false;  // for this step
     bool stop_ = false;
-    int awaited_ = -1;  // the gradient that the thread waits for
+    bool begun_ = false;  // a gradient was ready: no more can be added
+    int awaited_ = -1;    // the gradient that the thread waits for
     double step_start_us_ = 0;
     size_t waited_ = 0, complete_ = 0;
-    uint64_t steps_ended_ = 0;
+    // With the present ranks: steps that the program ended, and that the thread ran.
+    uint64_t steps_ended_ = 0, steps_run_ = 0;
     std::optional<Place> place_;    // of the first gradient that was ready
     std::unique_ptr<GpuStep> gpu_;  // set if place_ is Gpu
     uint64_t plan_version_ = 0;
     const bucketing::Rule *rule_ = nullptr;  // rank 0's, from the first step on
+    bool plans_at_first_ = false;            // rank 0 plans in the first step, from recalled_
     Status failed_;
     bucketing::Plan plan_;
     Layout layout_;
@@ -162,12 +186,12 @@ class GradientReducer {
     std::vector<std::byte> own_, staging_;      // this rank's shares; small shares of a transfer
     std::vector<std::byte> zeros_, discarded_;  // padding
     std::optional<Learned> recalled_;
-    std::unique_ptr<Learner> learner_;  // from the first step on
+    std::unique_ptr<Learner> learner_;  // from the first step with these ranks on
     std::vector<PlannedSpeed> speeds_;
     uint64_t speeds_version_ = 0;             // of the plan
     double cpu_us_ = 0, network_cpu_us_ = 0;  // the second: this step's, in the communicator
     Trace trace_;
-    std::thread thread_;
+    std::thread thread_;  // from the first step with these ranks on
 };
 
 }  // namespace ringrt

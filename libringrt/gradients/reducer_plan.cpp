@@ -38,7 +38,7 @@ Profile GradientReducer::measured() const {
 }
 
 void GradientReducer::save_profile(std::unique_lock<std::mutex> &lock) const {
-    if (config_.profile_file.empty() || communicator_.rank() != 0) return;
+    if (config_.profile_file.empty() || communicator_->rank() != 0) return;
     if (!learner_ || learner_->steps() == 0) return;
     const Profile now = measured();
     lock.unlock();
@@ -58,24 +58,29 @@ double GradientReducer::samples_per_rank(int ranks) const {
 
 void GradientReducer::reset_plan(Plan plan) {
     plan_ = std::move(plan);
-    layout_ = lay_out(plan_, gradient_bytes(), communicator_.size(), element_bytes_);
-    const auto ranks = static_cast<uint64_t>(communicator_.size());
+    layout_ = lay_out(plan_, gradient_bytes(), communicator_->size(), element_bytes_);
+    const auto ranks = static_cast<uint64_t>(communicator_->size());
     own_.resize(layout_.own_bytes);
     staging_.resize(layout_.most_staged_share_bytes * ranks);
-    const uint64_t padding = staged_below_bytes(communicator_.size(), element_bytes_);
+    const uint64_t padding = staged_below_bytes(communicator_->size(), element_bytes_);
     zeros_.assign(padding, std::byte{0});
     discarded_.resize(padding);
 }
 
-// The environments of two ranks may differ, and the plans of two rules do not match.
-ringrt_status_t GradientReducer::agree_on_rule() {
+// The environments of two ranks may differ, and the plans of two rules do not match. Only rank 0
+// knows what an earlier run, or other ranks, have learned.
+ringrt_status_t GradientReducer::agree_on_start(bool recalls) {
     rule_ = config_.rule;
-    if (communicator_.size() == 1) return RINGRT_OK;
-    auto number = static_cast<uint64_t>(rule_ - all_rules().data());
-    const ringrt_status_t status = communicator_.broadcast(&number, sizeof number, 0);
+    plans_at_first_ = recalls;
+    if (communicator_->size() == 1) return RINGRT_OK;
+    struct {
+        uint64_t rule, recalls;
+    } start = {static_cast<uint64_t>(rule_ - all_rules().data()), recalls};
+    const ringrt_status_t status = communicator_->broadcast(&start, sizeof start, 0);
     if (status != RINGRT_OK) return status;
-    if (number >= all_rules().size()) return RINGRT_MISMATCH;
-    rule_ = &all_rules()[number];
+    if (start.rule >= all_rules().size()) return RINGRT_MISMATCH;
+    rule_ = &all_rules()[start.rule];
+    plans_at_first_ = start.recalls != 0;
     return RINGRT_OK;
 }
 
@@ -87,11 +92,12 @@ ringrt_status_t GradientReducer::make_first_plan(std::unique_lock<std::mutex> &l
         return RINGRT_OK;
     }
     const Profile sizes = sizes_only();
+    const bool recalls = recalled_.has_value();
     lock.unlock();
-    const ringrt_status_t status = agree_on_rule();
+    const ringrt_status_t status = agree_on_start(recalls);
     Plan plan;
     if (status == RINGRT_OK)
-        plan = rule_->plan(sizes, {kGuessGbps, kGuessAlphaUs, communicator_.size()});
+        plan = rule_->plan(sizes, {kGuessGbps, kGuessAlphaUs, communicator_->size()});
     lock.lock();
     if (status == RINGRT_OK) reset_plan(std::move(plan));
     return status;
@@ -115,7 +121,7 @@ void GradientReducer::plan_a_speed(std::unique_lock<std::mutex> &lock) {
     if (plan_version_ == 0 || !config_.plan.blocks.empty()) return;
     if (speeds_version_ != plan_version_) speeds_.clear();
     speeds_version_ = plan_version_;
-    const int present = communicator_.size();
+    const int present = communicator_->size();
     const int last = speeds_.empty() ? 0 : speeds_.back().ranks;
     int ranks = std::bit_ceil(static_cast<unsigned>(last) + 1);
     if (last < present) ranks = std::min(ranks, present);
@@ -130,13 +136,13 @@ void GradientReducer::plan_a_speed(std::unique_lock<std::mutex> &lock) {
 
 ringrt_status_t GradientReducer::agree_on_plan() {
     std::vector<uint64_t> words;
-    if (communicator_.rank() == 0) words = new_plan();
+    if (communicator_->rank() == 0) words = new_plan();
     uint64_t size = words.size();
-    const ringrt_status_t status = communicator_.broadcast(&size, sizeof size, 0);
+    const ringrt_status_t status = communicator_->broadcast(&size, sizeof size, 0);
     if (status != RINGRT_OK || size == 0) return status;
     if (size > kMostWords) return RINGRT_MISMATCH;
     words.resize(size);
-    const ringrt_status_t sent = communicator_.broadcast(words.data(), size * sizeof size, 0);
+    const ringrt_status_t sent = communicator_->broadcast(words.data(), size * sizeof size, 0);
     if (sent != RINGRT_OK) return sent;
     std::optional<Plan> plan = unpacked(words);
     Profile sizes;

@@ -10,7 +10,7 @@ namespace ringrt {
 
 // The thread has thrown: this rank's calls fail, and the abort informs the other ranks.
 void GradientReducer::fail(ringrt_status_t status, const char *what) {
-    communicator_.abort();
+    communicator_->abort();
     {
         const std::scoped_lock lock(mutex_);
         failed_.code = status;
@@ -21,29 +21,28 @@ void GradientReducer::fail(ringrt_status_t status, const char *what) {
 
 void GradientReducer::run_steps() {
     std::unique_lock lock(mutex_);
-    uint64_t next = 0;  // the next step to run
     while (true) {
-        changed_.wait(lock, [&] { return stop_ || (active_ && steps_ended_ == next); });
+        changed_.wait(lock, [&] { return stop_ || (active_ && steps_ended_ == steps_run_); });
         if (stop_) return;
         const double begun = thread_cpu_us();
         network_cpu_us_ = 0;
-        ringrt_status_t status = next == 0 ? make_first_plan(lock) : RINGRT_OK;
+        ringrt_status_t status = steps_run_ == 0 ? make_first_plan(lock) : RINGRT_OK;
         if (status == RINGRT_OK) status = run_step(lock);
         cpu_us_ += thread_cpu_us() - begun - network_cpu_us_;
         if (stop_ && status == RINGRT_OK) return;
         if (status != RINGRT_OK) {
-            failed_ = {status, "gradients: " + communicator_.last_error()};
+            failed_ = {status, "gradients: " + communicator_->last_error()};
             changed_.notify_all();
             return;
         }
-        ++next;
-        if (communicator_.rank() == 0) plan_a_speed(lock);
-        if (std::has_single_bit(next)) save_profile(lock);
+        ++steps_run_;
+        if (communicator_->rank() == 0) plan_a_speed(lock);
+        if (std::has_single_bit(steps_run_)) save_profile(lock);
     }
 }
 
 ringrt_status_t GradientReducer::run_step(std::unique_lock<std::mutex> &lock) {
-    if (communicator_.size() == 1) {
+    if (communicator_->size() == 1) {
         changed_.wait(lock, [&] { return stop_ || backward_over_; });
         for (uint32_t id = 0; id < gradients_.size(); ++id) {
             const ringrt_status_t status = use_zero_buffer(id);
@@ -54,7 +53,7 @@ ringrt_status_t GradientReducer::run_step(std::unique_lock<std::mutex> &lock) {
         return learn_from_gpu(lock);
     }
     const uint64_t steps = learner_->steps();
-    const bool changes = steps > 0 ? steps % kAgreeEvery == 0 : recalled_.has_value();
+    const bool changes = steps > 0 ? steps % kAgreeEvery == 0 : plans_at_first_;
     if (config_.plan.blocks.empty() && changes) {
         lock.unlock();
         const ringrt_status_t status = agree_on_plan();
@@ -192,7 +191,7 @@ ringrt_status_t GradientReducer::learn_from_gpu(std::unique_lock<std::mutex> &lo
 }
 
 ringrt_status_t GradientReducer::reduce(const Transfer &transfer) {
-    const int ranks = communicator_.size();
+    const int ranks = communicator_->size();
     stage(layout_, transfer, buffers_, staging_.data(), ranks);
     const Ranges shares =
         ranges_of(layout_, transfer, buffers_, staging_.data(), zeros_.data(), ranks);
@@ -200,33 +199,34 @@ ringrt_status_t GradientReducer::reduce(const Transfer &transfer) {
     std::byte *own = own_.data() + layout_.atoms[transfer.atoms.front()].shard_offset;
     const double begun = thread_cpu_us();
     const ringrt_status_t status =
-        communicator_.reduce_scatter(shares, own, count, config_.dtype, config_.op);
+        communicator_->reduce_scatter(shares, own, count, config_.dtype, config_.op);
     network_cpu_us_ += thread_cpu_us() - begun;
     return status;
 }
 
 ringrt_status_t GradientReducer::gather(const Transfer &transfer) {
-    const int ranks = communicator_.size();
+    const int ranks = communicator_->size();
     const Ranges mine = own_ranges(layout_, transfer, own_.data());
     const Ranges shares =
         ranges_of(layout_, transfer, buffers_, staging_.data(), discarded_.data(), ranks);
     const double begun = thread_cpu_us();
-    const ringrt_status_t status = communicator_.all_gather(mine, shares, transfer.share_bytes);
+    const ringrt_status_t status = communicator_->all_gather(mine, shares, transfer.share_bytes);
     network_cpu_us_ += thread_cpu_us() - begun;
     if (status == RINGRT_OK) unstage(layout_, transfer, buffers_, staging_.data(), ranks);
     return status;
 }
 
 void GradientReducer::complete(const Transfer &transfer) {
+    const bool in_one = plan_.barrier || config_.whole_steps;
     for (uint32_t number : transfer.atoms) {
         Gradient &gradient = gradients_[layout_.atoms[number].gradient];
         gradient.bytes_to_gather -= layout_.atoms[number].bytes;
         if (gradient.bytes_to_gather > 0) continue;
         // With a barrier, no sum may be used before all are complete.
-        gradient.complete = !plan_.barrier;
+        gradient.complete = !in_one;
         ++complete_;
     }
-    if (plan_.barrier && complete_ == gradients_.size()) {
+    if (in_one && complete_ == gradients_.size()) {
         for (Gradient &gradient : gradients_) gradient.complete = true;
     }
     changed_.notify_all();

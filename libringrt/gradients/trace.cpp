@@ -7,12 +7,14 @@ namespace ringrt {
 namespace {
 
 constexpr size_t kMostEvents = 1'000'000;  // about 100 MB
+constexpr uint64_t kRanksOfJob = 1 << 16;
 
-std::string with_rank(const std::string &file, int rank) {
+std::string with_rank(const std::string &file, uint64_t job, int rank) {
     const size_t dot = file.rfind('.');
     const size_t slash = file.rfind('/');
     const bool ending = dot != std::string::npos && (slash == std::string::npos || dot > slash);
-    const std::string number = "." + std::to_string(rank);
+    const std::string number =
+        (job > 0 ? "." + std::to_string(job) : "") + "." + std::to_string(rank);
     return ending ? file.substr(0, dot) + number + file.substr(dot) : file + number;
 }
 
@@ -28,8 +30,10 @@ std::string escaped(const std::string &text) {
 
 }  // namespace
 
-Trace::Trace(const std::string &file, int rank)
-    : file_(file.empty() ? file : with_rank(file, rank)), rank_(rank) {}
+Trace::Trace(const std::string &file, uint64_t job, int rank)
+    : file_(file.empty() ? file : with_rank(file, job, rank)),
+      who_((job > 0 ? "job " + std::to_string(job) + " " : "") + "rank " + std::to_string(rank)),
+      pid_(job * kRanksOfJob + static_cast<uint64_t>(rank)) {}
 
 void Trace::add(Line line, const std::string &name, double start_us, double end_us) {
     if (on() && events_.size() < kMostEvents) events_.push_back({line, name, start_us, end_us});
@@ -46,17 +50,18 @@ Trace::~Trace() {
     for (const char *name : {"gradients", "link", "waits"}) {
         const int line = *name == 'g' ? gradients : *name == 'l' ? link : waits;
         std::fprintf(out,
-                     "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"args\":{"
+                     "{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%llu,\"tid\":%d,\"args\":{"
                      "\"name\":\"%s\"}},\n",
-                     rank_, line, name);
+                     pid_, line, name);
     }
-    std::fprintf(
-        out, "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"rank %d\"}}",
-        rank_, rank_);
+    std::fprintf(out,
+                 "{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%llu,\"args\":{\"name\":\"%s\"}}",
+                 pid_, who_.c_str());
     for (const Event &event : events_) {
         std::fprintf(
-            out, ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f}",
-            escaped(event.name).c_str(), rank_, static_cast<int>(event.line), event.start_us,
+            out,
+            ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%llu,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f}",
+            escaped(event.name).c_str(), pid_, static_cast<int>(event.line), event.start_us,
             event.end_us - event.start_us);
     }
     std::fprintf(out, "]}\n");

@@ -2,6 +2,7 @@
 // A Chrome trace of one rank's gradients, blocks and waits, written by the destructor.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,9 @@ class Trace {
   public:
     enum Line : int { gradients = 1, link = 2, waits = 3 };
 
-    // `file` empty: records nothing. The rank is added to the name: a.json is a.3.json on rank 3.
-    Trace(const std::string &file, int rank);
+    // `file` empty: records nothing. The rank is added to the name: a.json is a.3.json on rank 3,
+    // and a.77.3.json on rank 3 of job 77.
+    Trace(const std::string &file, uint64_t job, int rank);
     ~Trace();
 
     [[nodiscard]] bool on() const { return !file_.empty(); }
@@ -26,7 +28,8 @@ class Trace {
     };
 
     std::string file_;
-    int rank_;
+    const std::string who_;
+    const unsigned long long pid_;  // of the viewer: it shows equal numbers as one process
     std::vector<Event> events_;
 };
 

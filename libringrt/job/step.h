@@ -21,8 +21,10 @@
 
 namespace ringrt {
 
-// What gradient reduction adds to checkpoints and telemetry; empty: nothing.
+// What gradient reduction adds to checkpoints and telemetry, and `layout`, in which extensions must
+// agree; empty: nothing.
 struct GradientHooks {
+    std::function<std::string()> layout;
     std::function<std::string()> learned;
     std::function<void(records::Telemetry &)> add_planned;
 };
@@ -52,7 +54,8 @@ class StepBoundary {
     }
     // On rank 0: the ranks that the base is asked to keep; 0: no order.
     uint32_t ranks_to_keep() const { return slurm_.ranks_to_keep(); }
-    // Hash in which extensions must agree: registered buffers, batch rule, order of samples.
+    // Hash in which extensions must agree: registered buffers and gradients, batch
+    // rule, order of samples.
     uint64_t layout_hash() const;
 
     // Call before the first save or restore, with the same argument on all ranks.

@@ -61,7 +61,8 @@ uint64_t StepBoundary::layout_hash() const {
                     static_cast<unsigned long long>(checkpoint::parameters_hash(buffers_)),
                     static_cast<unsigned long long>(settings_.seed), batch.reference_batch,
                     batch.reference_size, batch.micro_batch_max, static_cast<int>(batch.rule),
-                    static_cast<int>(resizer_ && resizer_->has_program())));
+                    static_cast<int>(resizer_ && resizer_->has_program())) +
+        (gradients_.layout ? gradients_.layout() : ""));
 }
 
 bool StepBoundary::finish_resizing() {

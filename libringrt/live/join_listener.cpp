@@ -92,7 +92,7 @@ void JoinListener::admit(Visitor &visitor) {
         return refuse(fd.get(), "its rank is not below its size");
     if (request.layout != layout_)
         return refuse(fd.get(),
-                      "it registered other buffers (names, types, shapes), or has "
+                      "it registered other buffers or gradients (names, types, sizes), or has "
                       "another batch or seed, than the base");
     const std::scoped_lock lock(mutex_);
     Extension &extension = by_job_[request.job];

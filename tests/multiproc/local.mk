@@ -11,6 +11,7 @@ multiproc_tests = \
 	tests/multiproc/test_grouping_rules \
 	tests/multiproc/test_large_world \
 	tests/multiproc/test_live \
+	tests/multiproc/test_live_gradients \
 	tests/multiproc/test_live_nodes \
 	tests/multiproc/test_live_state \
 	tests/multiproc/test_orders \
@@ -62,6 +63,11 @@ tests_multiproc_test_live_SOURCES = tests/multiproc/test_live.cpp tests/support/
 	tests/support/directory.h tests/support/live_job.h tests/support/ranks.h
 tests_multiproc_test_live_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_LDADD = libringrt.la $(CHECK_LIBS)
+
+tests_multiproc_test_live_gradients_SOURCES = tests/multiproc/test_live_gradients.cpp \
+	tests/support/check.h tests/support/directory.h tests/support/live_job.h tests/support/ranks.h
+tests_multiproc_test_live_gradients_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_live_gradients_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_multiproc_test_live_nodes_SOURCES = tests/multiproc/test_live_nodes.cpp \
 	tests/support/channel_service.h tests/support/check.h tests/support/directory.h tests/support/live_job.h \

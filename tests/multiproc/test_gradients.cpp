@@ -67,6 +67,30 @@ TEST(any_thread_and_any_order) {
     expect_all_zero(ranks.wait());
 }
 
+// A rank that has one sum has all, whatever happens to the others then. The plan would complete the
+// last gradient first.
+TEST(a_step_is_whole_or_not_at_all) {
+    TemporaryDirectory directory;
+    const std::vector<uint64_t> counts = {5000, 3};
+    Ranks ranks(2, [&](int rank) {
+        Job job(2, rank, directory);
+        GradientReducer exchange(job.communicator,
+                                 {.rule = bucketing::find_rule("p3"), .whole_steps = true});
+        Training training(exchange, counts);
+        training.fill(rank, 0);
+        training.ready(1);
+        if (rank == 1) usleep(100000);
+        training.ready(0);
+        if (rank == 1) need(exchange.wait(0, nullptr));
+        need(exchange.wait(1, nullptr));
+        job.communicator.abort();  // like a loss
+        if (rank == 0) need(exchange.wait(0, nullptr));
+        need(training.gradients[0][4999] == expected(2, 0, 4999, 0), "a sum differs");
+        return 0;
+    });
+    expect_all_zero(ranks.wait());
+}
+
 // A gradient that a rank does not have in a step counts as zero there, and the rank still gets the
 // sum.
 TEST(a_missing_gradient_counts_as_zero) {

@@ -119,6 +119,13 @@ class LiveTraining {
     // copied to and from it after each step and after each restore.
     std::function<void *(int job, ringrt_t *rt, std::vector<float> &)> registered =
         [](int, ringrt_t *, std::vector<float> &vector) { return vector.data(); };
+    // Called before the first restore.
+    std::function<void(int job, ringrt_t *rt)> prepare = [](int, ringrt_t *) {};
+    // How the ranks sum `g` in a step.
+    std::function<ringrt_status_t(ringrt_t *rt, std::vector<float> &g, uint64_t step)> reduce =
+        [](ringrt_t *rt, std::vector<float> &g, uint64_t) {
+            return ringrt_allreduce(rt, g.data(), g.data(), g.size(), RINGRT_FLOAT32, RINGRT_SUM);
+        };
     std::function<void(std::vector<float> &)> push = [](auto &) {}, pull = [](auto &) {};
 
     LiveTraining() {
@@ -223,6 +230,7 @@ class LiveTraining {
             (void)ringrt_register(rt, "momentum", at[1], RINGRT_FLOAT32, 1, &shape);
         }
         if (other) (void)ringrt_register(rt, "extra", extra.data(), RINGRT_FLOAT32, 1, &one);
+        prepare(job, rt);
         uint64_t restored = 0;
         status = ringrt_restore(rt, &restored);
         if (status != RINGRT_OK && status != RINGRT_NOT_FOUND)
@@ -253,8 +261,7 @@ class LiveTraining {
                                         : tree_gradient(batch.samples_seen + batch.first,
                                                         batch.count, j, w[j], exact);
             if (pause_us > 0) usleep(static_cast<useconds_t>(pause_us));
-            ringrt_status_t status =
-                ringrt_allreduce(rt, g.data(), g.data(), floats, RINGRT_FLOAT32, RINGRT_SUM);
+            ringrt_status_t status = reduce(rt, g, step);
             ringrt_action_t action = RINGRT_CONTINUE;
             if (status == RINGRT_OK) {
                 update(w, momentum, g);
