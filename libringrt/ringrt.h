@@ -196,12 +196,10 @@ RINGRT_API ringrt_status_t ringrt_barrier(ringrt_t *rt);
 /* Registers a gradient of `count` elements; *id counts up from 0. Register gradients in the order in which the
  * forward pass uses them, the same on all ranks, before the first is ready. All have the same dtype and op.
  * Once gradients are registered, the other collectives and ringrt_step() may be called only between steps:
- * after a step's last ringrt_gradient_wait() and before the next step's first ringrt_gradient_ready().
- *
- * With live_resize, register gradients before ringrt_restore(), keep them in host memory, and expect the first
- * ringrt_gradient_wait() of a step to return only when all its sums are complete: so after a loss a rank has all sums
- * of a step or none. If a call returns RINGRT_PEER_LOST, the step is discarded: call ringrt_restore() when no other
- * thread is in ringrt_gradient_ready(). The buffers are then the program's again. */
+ * after a step's last ringrt_gradient_wait() and before the next step's first ringrt_gradient_ready(). With
+ * live_resize: register gradients before ringrt_restore() and keep them in host memory. The first wait of a step
+ * then returns when all its sums are complete. After RINGRT_PEER_LOST the step is discarded; call ringrt_restore()
+ * when no other thread is in ringrt_gradient_ready(). The buffers are then the program's again. */
 RINGRT_API ringrt_status_t ringrt_gradient_register(ringrt_t *rt, const char *name, size_t count,
                                                     ringrt_dtype_t dtype, ringrt_op_t op, int *id);
 
