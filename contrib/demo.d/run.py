@@ -43,7 +43,7 @@ class Run:
                    f"--device-ms-per-sample={self.options.device_ms}",
                    f"--loss-csv={self.path(job, '.csv')}", f"--json={self.path(job, '.json')}"]
         if self.options.mode == "live" and not self.options.torch:
-            program.append("--live-resize")
+            program += ["--live-resize", "--one-allreduce"]
         return [*size, f"--job-name={job.name}", f"--output={self.path(job, '.log')}", "--open-mode=append",
                 f"--chdir={self.options.out}", self.options.script, *program]
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The same training with ranks that join and leave while it runs (doc/live.md). Each iteration is a
-// whole step: nothing is under way between two, and each has its own share of the batch.
+// whole step: nothing is under way between two, and each has its own share of the batch. The first
+// wait() returns when all sums of the step are there, so each rank updates all layers or none.
 #include "digits_training.h"
 
 namespace digits {
@@ -9,7 +10,11 @@ ringrt_action_t Training::train_step() {
     start_batch();
     forward();
     backward();
-    for (std::size_t layer = 0; layer < model_.layers(); ++layer) update(layer);
+    for (std::size_t layer = 0; layer < model_.layers(); ++layer) {
+        wait(layer);
+        update(layer);
+    }
+    wait(model_.layers());
     return end_step();
 }
 

@@ -32,9 +32,9 @@ Run by hand, it is a single rank.
                             that takes X ms per image (the gradients stay real)
   --one-allreduce           sum all gradients at once after the backward pass, not layer by layer
                             while it runs: the same bits, slower
-  --live-resize             ranks of other jobs may join and leave during training, without a restart;
-                            implies --one-allreduce. With the controller, submit with
-                            RINGRT_LIVE_RESIZE=1 in the environment as well
+  --live-resize             ranks of other jobs may join and leave during training, without a restart.
+                            With the controller, submit with RINGRT_LIVE_RESIZE=1 in the
+                            environment as well
   --loss-csv=FILE           append one line per step: step,epoch,loss,gpus,restart,time_s
   --json=FILE               write a summary at the end
   --help                    show this help
@@ -118,7 +118,7 @@ const char *apply(int id, const char *value, Options &o) {
             o.one_allreduce = true;
             return nullptr;
         case kLiveResize:
-            o.live_resize = o.one_allreduce = true;
+            o.live_resize = true;
             return nullptr;
         case kLossCsv:
             o.loss_csv = value;

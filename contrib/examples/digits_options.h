@@ -20,7 +20,7 @@ struct Options {
     double learning_rate = 0.2;
     double momentum = 0.9;
     bool one_allreduce = false;       // after the backward pass, instead of layer by layer
-    bool live_resize = false;         // ranks join and leave meanwhile; implies one_allreduce
+    bool live_resize = false;         // ranks join and leave meanwhile
     double device_ms_per_sample = 0;  // 0: do not sleep
     unsigned save_interval_s = 0;     // 0: ringrt's default
 };
