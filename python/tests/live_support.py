@@ -14,6 +14,7 @@ else:
     why = support.torch_lacks_backends()
 
 TRAIN = os.path.join(support.PACKAGE, "tests", "train_torch.py")
+LOST_AT = os.path.join(support.PACKAGE, "tests", "lost_at.py")
 SAMPLES, STEPS = 203, 13  # of an epoch: 203 samples in steps of 16
 
 

@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import support  # noqa: E402
 
 sys.path.insert(0, support.PACKAGE)
-from live_support import LiveCase, Training, torch, why  # noqa: E402
+from live_support import LOST_AT, STEPS, TRAIN, LiveCase, Training, torch, why  # noqa: E402
 
 
 @unittest.skipIf(why, why)
@@ -74,6 +74,21 @@ class LiveTest(LiveCase):
 
     def test_lost_in_what_follows_an_epoch_it_is_done_again(self):
         got = self.killed_where_it_says("validated", 4)
+        self.assertLess(self.difference(got, 4), 1e-9)
+
+    def test_lost_in_the_last_ballot_as_one_rank_sees_it(self):
+        """The other one of the base has passed it."""
+        training = Training(self, 4, command=(LOST_AT, TRAIN, "distributed", 0.005, 0, 4))
+        with open(training.path("lost_at"), "w", encoding="ascii") as file:
+            print(-4 * STEPS, 1, file=file)
+        training.slow(True)
+        training.start(2)
+        training.extend(1, 1)
+        training.await_ranks(3)
+        training.slow(False)
+        got = training.check()
+        training.await_end(1, -signal.SIGKILL)
+        self.assertIn("an extension was lost", training.outputs())
         self.assertLess(self.difference(got, 4), 1e-9)
 
     def test_lost_between_two_updates_of_a_step_both_are_done_again(self):

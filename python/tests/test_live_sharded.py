@@ -11,9 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import support  # noqa: E402
 
 sys.path.insert(0, support.PACKAGE)
-from live_support import TRAIN, LiveCase, Training, torch, why  # noqa: E402
-
-LOST_AT = os.path.join(support.PACKAGE, "tests", "lost_at.py")
+from live_support import LOST_AT, TRAIN, LiveCase, Training, torch, why  # noqa: E402
 
 
 @unittest.skipIf(why, why)

@@ -264,8 +264,23 @@ class Live:
 
     def finish(self) -> None:
         self.world.drain()
-        if self.extension:
-            self.handle.finalize()
-            raise Leave(0)  # only the base runs what follows the training
+        self._meet()
+        rank = self.handle.rank
         self.handle.finalize()
+        if self.extension:
+            raise Leave(0)  # only the base runs what follows the training
         self.world.close()
+        self._closed(rank)
+
+    def _meet(self) -> None:
+        """A rank of the base that saw a loss in the last ballot finds here those that did not."""
+        if self.handle.size == self.world.base_ranks:
+            return
+        try:
+            self.handle.barrier()
+        except (PeerLost, TimedOut):
+            if not self.extension:
+                self._recover(in_tail=True)
+
+    def _closed(self, rank: int) -> None:
+        """On the base, which is alone, when the handle is closed; `rank`: in it."""

@@ -262,14 +262,5 @@ class ShardedLive(Live):
         spread.scatter(self._broadcast, streams, rank, mine, spread.Holding(spread.stream_of(shapes, rank, size), rows))
         return rows
 
-    def finish(self) -> None:
-        self.world.drain()
-        if self.handle.size != self.world.base_ranks:
-            try:
-                self.handle.barrier()  # who saw a loss in the last ballot finds the others of the base here
-            except (PeerLost, TimedOut):
-                if not self.extension:
-                    self._recover(in_tail=True)
-        rank, size = self.handle.rank, self.world.base_ranks
-        super().finish()  # an extension ends here
-        self._divide(self._state.mesh, rank, size)
+    def _closed(self, rank: int) -> None:
+        self._divide(self._state.mesh, rank, self.world.base_ranks)
