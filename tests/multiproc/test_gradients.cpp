@@ -249,6 +249,48 @@ TEST(a_learned_profile_gives_the_first_step_a_plan) {
     }
 }
 
+// Two ranks continue with a third, which has learned nothing: rank 0's profile counts, scaled to
+// the new share of the samples.
+TEST(other_ranks_continue_from_what_rank_0_has_learned) {
+    Learned learned{.plan_version = 7, .samples_per_rank = 48, .gbps = 0.2, .alpha_us = 3000};
+    learned.profile = profile_of(kCounts);
+    learned.profile.gradients[4].ready_us = 300e3;
+    TemporaryDirectory first, then;
+    Ranks ranks(3, [&](int rank) {
+        std::optional<Job> before, now;
+        const GradientReducerConfig config{.samples_per_rank = [](int n) { return 96.0 / n; }};
+        if (rank < 2) before.emplace(2, rank, first);
+        if (rank == 2) now.emplace(3, rank, then);
+        GradientReducer exchange((rank < 2 ? before : now)->communicator, config);
+        if (rank == 0) exchange.restore(format_learned(learned));
+        Training training(exchange, kCounts);
+        const auto step = [&](int size, int number) {
+            training.fill(rank, number);
+            for (size_t g = kCounts.size(); g-- > 0;) training.ready(g);
+            training.wait_and_check(size, number);
+        };
+        for (int number = 0; rank < 2 && number < 2; ++number) step(2, number);
+        if (rank < 2) now.emplace(3, rank, then);
+        if (rank < 2) exchange.use(now->communicator);
+        if (rank < 2) before.reset();
+        const std::string kept = exchange.learned();
+        for (int number = 3; number < 9; ++number) step(3, number);
+        const GradientReducer::State state = exchange.state();
+        need(state.steps == 6, "steps with these ranks");
+        need(kept.empty() == (rank == 2), "a checkpoint between has what was learned");
+        const double us = rank == 0 ? parse_learned(kept)->profile.gradients[4].ready_us : 90e3;
+        need(us > 60e3, std::to_string(us));
+        std::ofstream(then.path + "/plan" + std::to_string(rank), std::ios::binary)
+            << std::string(reinterpret_cast<const char *>(packed(state.plan).data()),
+                           packed(state.plan).size() * sizeof(uint64_t));
+        need(now->communicator.finish() == RINGRT_OK, now->communicator.last_error());
+        return 0;
+    });
+    expect_all_zero(ranks.wait());
+    for (const char *rank : {"1", "2"})
+        ck_assert(text_of(then.path + "/plan" + rank) == text_of(then.path + "/plan0"));
+}
+
 // If the exchange's own thread throws, all ranks get an error, none waits forever, and no process
 // ends.
 template <typename Thrown>
