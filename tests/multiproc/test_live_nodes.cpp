@@ -14,7 +14,8 @@ namespace {
 
 // A base whose record in Slurm may contain an order.
 struct Base {
-    explicit Base(int size, int nodes) : ranks(size) {
+    explicit Base(int size, int nodes, bool gradients = false) : ranks(size) {
+        if (gradients) use_gradient();
         training.base_nodes = nodes;
         training.channel = service.address();
         training.start(0, size);
@@ -22,6 +23,19 @@ struct Base {
     }
     ~Base() { munmap(keep, sizeof *keep); }
 
+    // Instead of an allreduce.
+    void use_gradient() {
+        training.prepare = [this](int, ringrt_t *rt) {
+            int id = -1;
+            if (ringrt_gradient_register(rt, "g", training.floats, RINGRT_FLOAT32, RINGRT_SUM,
+                                         &id) != RINGRT_OK)
+                abort();
+        };
+        training.reduce = [](ringrt_t *rt, std::vector<float> &g, uint64_t) {
+            const ringrt_status_t ready = ringrt_gradient_ready(rt, 0, g.data());
+            return ready == RINGRT_OK ? ringrt_gradient_wait(rt, 0, nullptr) : ready;
+        };
+    }
     void order(int ranks_to_keep) {
         *keep = ranks_to_keep;
         service.signal(ringrt::records::kKeepSignal);
@@ -92,6 +106,15 @@ TEST(nodes_leave_one_after_the_other) {
     Base base(4, 4);
     for (const int count : {3, 2, 1}) base.shrink_to(count);
     base.expect_trained(base.end(), 1);
+}
+
+TEST(nodes_leave_while_gradients_are_summed_and_an_extension_joins) {
+    Base base(5, 3, true);
+    base.shrink_to(4);
+    base.shrink_to(2);
+    base.training.start(1, 1);
+    ck_assert(base.training.await_size(3));
+    base.expect_trained(base.end(), 2);
 }
 
 // They end well, at the step at which they left, whether Slurm takes their nodes or not.
