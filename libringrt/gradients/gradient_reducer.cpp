@@ -195,6 +195,7 @@ void GradientReducer::use(Communicator &communicator) {
     learner_.reset();
     plan_version_ = speeds_version_ = steps_ended_ = steps_run_ = 0;
     speeds_.clear();
+    active_ = false;
     failed_ = {};
     communicator_ = &communicator;
 }
