@@ -39,4 +39,4 @@ EXTRA_DIST += libringrt/ringrt.map
 include_HEADERS += libringrt/ringrt.h libringrt/ringrt_comm.h libringrt/ringrt_mpi.h
 pkgconfig_DATA += libringrt/ringrt.pc
 dist_man_MANS += man/ringrt.3 man/ringrt_comm.3
-dist_doc_DATA += doc/allreduce.md doc/channel.md doc/communicators.md doc/live.md
+dist_doc_DATA += doc/allreduce.md doc/channel.md doc/checkpoints.md doc/communicators.md doc/live.md

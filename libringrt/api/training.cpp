@@ -129,10 +129,7 @@ ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, void *data,
         if (ndim == 0) return invalid("a scalar has no rows: use ringrt_register()");
         if (first_row > shape[0] || rows > shape[0] - first_row)
             return invalid("first_row and rows are outside the first extent");
-        buffer.parameter.by_rows = true;
-        const uint64_t row_bytes = shape[0] ? bytes_of(buffer.parameter) / shape[0] : 0;
-        buffer.offset = first_row * row_bytes;
-        buffer.bytes = rows * row_bytes;
+        hold_block(buffer, checkpoint::rows_block(buffer.parameter.shape, first_row, rows));
         return add(*rt, std::move(buffer));
     });
 }

@@ -31,7 +31,7 @@ void add_pieces(std::vector<Piece> &out, Piece whole, uint64_t piece_bytes) {
 uint64_t bytes_held_by_all(const std::vector<Buffer> &buffers) {
     uint64_t total = 0;
     for (const Buffer &buffer : buffers)
-        if (!buffer.parameter.by_rows) total += buffer.bytes;
+        if (!buffer.parameter.sharded) total += buffer.bytes;
     return total;
 }
 
@@ -61,7 +61,7 @@ Status check(const Parameter &parameter) {
     if (parameter.shape.size() > kDimensionsMax)
         return {RINGRT_INVALID_ARGUMENT,
                 format_text("buffer %s: at most %zu dimensions", name, kDimensionsMax)};
-    if (parameter.by_rows && parameter.shape.empty())
+    if (parameter.sharded && parameter.shape.empty())
         return {RINGRT_INVALID_ARGUMENT, format_text("buffer %s: a scalar has no rows", name)};
     uint64_t bytes = dtype_bytes(parameter.dtype);
     bool empty = std::ranges::find(parameter.shape, uint64_t{0}) != parameter.shape.end();
@@ -81,6 +81,68 @@ uint64_t bytes_of(const Parameter &parameter) {
     return bytes;
 }
 
+void hold_block(Buffer &buffer, Block block) {
+    const Parameter &parameter = buffer.parameter;
+    const uint64_t element_bytes = dtype_bytes(parameter.dtype);
+    const uint64_t rows = parameter.shape[0];
+    buffer.parameter.sharded = true;
+    buffer.bytes = elements_of(block) * element_bytes;
+    buffer.offset = rows > 0 ? block.offset[0] * (bytes_of(parameter) / rows) : 0;
+    buffer.block = std::move(block);
+}
+
+Status Placement::place(Buffer &buffer, const std::vector<Block> &blocks) {
+    Parameter &parameter = buffer.parameter;
+    const bool rows = std::ranges::all_of(
+        blocks, [&](const Block &block) { return is_rows(block, parameter.shape); });
+    if (rows) return check_blocks(parameter.name, parameter.shape, blocks);
+    auto tiling = std::make_shared<Tiling>();
+    tiling->shape = parameter.shape;
+    uint64_t before = 0;  // elements of the ranks before this one
+    for (size_t i = 0; i < blocks.size(); ++i) {
+        if (i < static_cast<size_t>(rank_)) before += elements_of(blocks[i]);
+        if (elements_of(blocks[i]) > 0) tiling->add(blocks[i]);
+    }
+    const auto same = std::ranges::find_if(known_, [&](const auto &other) {
+        return other->shape == tiling->shape && other->blocks == tiling->blocks;
+    });
+    if (same != known_.end()) {
+        parameter.tiling = *same;
+    } else {
+        RINGRT_TRY(check_blocks(parameter.name, parameter.shape, blocks));
+        parameter.tiling = known_.emplace_back(std::move(tiling));
+    }
+    buffer.offset = before * dtype_bytes(parameter.dtype);
+    return {};
+}
+
+Target::Target(const Parameter &saved, const Buffer *here)
+    : saved_(&saved),
+      here_(here),
+      element_bytes_(dtype_bytes(saved.dtype)),
+      whole_(whole_block(saved.shape)),
+      block_here_(here && here->parameter.sharded ? here->block : whole_) {}
+
+size_t Target::block_at(uint64_t offset) const {
+    if (!saved_->tiling) return 0;
+    const std::vector<uint64_t> &starts = saved_->tiling->starts;
+    const auto after = std::ranges::upper_bound(starts, offset / element_bytes_);
+    return static_cast<size_t>(after - starts.begin()) - 1;
+}
+
+std::vector<Target> targets_of(const std::vector<Parameter> &saved,
+                               const std::vector<Buffer> &buffers) {
+    std::vector<Target> out;
+    out.reserve(saved.size());
+    auto here = buffers.begin();
+    for (const Parameter &parameter : saved) {
+        while (here != buffers.end() && here->parameter.name < parameter.name) ++here;
+        const bool same = here != buffers.end() && here->parameter.name == parameter.name;
+        out.emplace_back(parameter, same ? &*here : nullptr);
+    }
+    return out;
+}
+
 std::vector<Piece> pieces_to_write(const std::vector<Buffer> &buffers, int rank, int size,
                                    const LayoutOptions &options) {
     const uint64_t total = bytes_held_by_all(buffers);
@@ -91,7 +153,7 @@ std::vector<Piece> pieces_to_write(const std::vector<Buffer> &buffers, int rank,
     uint64_t at = 0;  // where this buffer begins in the concatenated whole buffers
     for (uint32_t i = 0; i < buffers.size(); ++i) {
         const Buffer &buffer = buffers[i];
-        if (buffer.parameter.by_rows) {
+        if (buffer.parameter.sharded) {
             add_pieces(out, {i, buffer.offset, buffer.bytes}, options.piece_bytes);
             continue;
         }
@@ -119,7 +181,7 @@ Status check_tiling(const std::vector<Parameter> &parameters, std::vector<Piece>
         if (more || covered != bytes)
             return {
                 RINGRT_MISMATCH,
-                format_text("buffer %s: the ranks' rows do not tile it (at byte %llu)",
+                format_text("buffer %s: the saved pieces do not tile it (at byte %llu)",
                             parameters[i].name.c_str(), static_cast<unsigned long long>(covered))};
     }
     if (next != pieces.size()) return {RINGRT_MISMATCH, "a piece belongs to no buffer"};

@@ -41,12 +41,13 @@ Part read_shards(Files &files, const std::string &directory, const Manifest &man
                  const std::vector<Buffer> &buffers) {
     std::vector<Piece> pieces;
     Staging staging;
+    const std::vector<Target> targets = targets_of(manifest.parameters, buffers);
     for (size_t i = 0; i < manifest.shards.size(); ++i) {
         const Shard &shard = manifest.shards[i];
         ShardReader reader(files);
         Status outcome = reader.open(directory + "/" + shard_name(shard.rank), shard,
                                      manifest.parameters.size());
-        if (outcome.ok()) outcome = reader.read_into(buffers, staging);
+        if (outcome.ok()) outcome = reader.read_into(targets, staging);
         if (!outcome.ok()) return {outcome, static_cast<int32_t>(i), staging.failed()};
         for (const TableRow &row : reader.table())
             pieces.push_back({row.parameter, row.offset, row.bytes});
@@ -241,7 +242,8 @@ Status try_candidates(Group &group, Store &store, Walk &walk, Status begun,
 
 Status load(Group &group, Store &store, const std::vector<Buffer> &buffers, Manifest &out,
             const Pauses &pauses_s) {
-    if (Status agreed = agree_on_parameters(group, buffers, 0); !agreed.ok()) return agreed;
+    std::vector<Buffer> placed;
+    RINGRT_TRY(agree_on_parameters(group, buffers, 0, &placed));
     Walk walk(store, pauses_s);
     Status begun;
     if (group.rank() == 0) begun = walk.begin();

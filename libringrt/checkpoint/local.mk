@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Checkpoints
 libruntime_la_SOURCES += \
+	libringrt/checkpoint/blocks.cpp \
+	libringrt/checkpoint/blocks.h \
 	libringrt/checkpoint/fence.cpp \
 	libringrt/checkpoint/fence.h \
 	libringrt/checkpoint/files.cpp \
@@ -17,6 +19,8 @@ libruntime_la_SOURCES += \
 	libringrt/checkpoint/local_level.h \
 	libringrt/checkpoint/manifest.cpp \
 	libringrt/checkpoint/manifest.h \
+	libringrt/checkpoint/manifest_tilings.cpp \
+	libringrt/checkpoint/manifest_tilings.h \
 	libringrt/checkpoint/program_files.cpp \
 	libringrt/checkpoint/program_files.h \
 	libringrt/checkpoint/save.cpp \
@@ -28,4 +32,5 @@ libruntime_la_SOURCES += \
 	libringrt/checkpoint/staging.cpp \
 	libringrt/checkpoint/staging.h \
 	libringrt/checkpoint/store.cpp \
-	libringrt/checkpoint/store.h
+	libringrt/checkpoint/store.h \
+	libringrt/checkpoint/words.h

@@ -133,18 +133,19 @@ Status LocalLevel::write_all(const std::vector<Buffer> &buffers, const std::stri
 }
 
 Status LocalLevel::save(const std::vector<Buffer> &buffers, const Meta &meta) {
-    const bool by_rows =
-        std::ranges::any_of(buffers, [](const Buffer &buffer) { return buffer.parameter.by_rows; });
-    if (by_rows && nodes_ > 1)
+    const bool sharded =
+        std::ranges::any_of(buffers, [](const Buffer &buffer) { return buffer.parameter.sharded; });
+    if (sharded && nodes_ > 1)
         return {RINGRT_CHECKPOINT_FAILED,
                 "checkpoint failed: buffers by rows over several nodes have no node-local level"};
-    RINGRT_TRY(agree_on_parameters(group_, buffers, meta.step));
+    std::vector<Buffer> placed;
+    RINGRT_TRY(agree_on_parameters(group_, buffers, meta.step, &placed));
     std::string fresh;
     Status worst;
-    RINGRT_TRY(begin_all(meta.step, total_bytes(buffers), fresh, worst));
+    RINGRT_TRY(begin_all(meta.step, total_bytes(placed), fresh, worst));
     std::vector<Shard> shards;
-    RINGRT_TRY(write_all(buffers, fresh, worst, shards));
-    if (leads() && worst.ok()) worst = commit(fresh, buffers, meta, std::move(shards));
+    RINGRT_TRY(write_all(placed, fresh, worst, shards));
+    if (leads() && worst.ok()) worst = commit(fresh, placed, meta, std::move(shards));
     if (leads() && !worst.ok() && !fresh.empty()) store_.discard(fresh);
     return agree(group_, worst);
 }
@@ -225,7 +226,8 @@ bool is_damage(const Status &outcome) {
 Status load_newest(Group &group, LocalLevel *local, Store &shared,
                    const std::vector<Buffer> &buffers, Manifest &out, const Pauses &pauses_s) {
     if (!local || !local->is_there()) return load(group, shared, buffers, out, pauses_s);
-    if (Status agreed = agree_on_parameters(group, buffers, 0); !agreed.ok()) return agreed;
+    std::vector<Buffer> placed;
+    RINGRT_TRY(agree_on_parameters(group, buffers, 0, &placed));
     int64_t above = -1;
     std::optional<uint64_t> here;
     if (Status told = shared_newest(group, shared, pauses_s, above); !told.ok()) return told;

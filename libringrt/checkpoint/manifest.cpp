@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <utility>
 
 #include "libringrt/checkpoint/hash.h"
+#include "libringrt/checkpoint/manifest_tilings.h"
+#include "libringrt/checkpoint/words.h"
 
 namespace ringrt::checkpoint {
 namespace {
@@ -15,51 +15,6 @@ constexpr std::string_view kManifestHead = "ringrt-checkpoint 1";
 constexpr std::string_view kLatestHead = "ringrt-latest 1";
 
 using u64 = unsigned long long;
-
-// The words of one line. Every method returns false for a malformed, missing or out-of-range word.
-class Words {
-  public:
-    explicit Words(std::string_view line) : rest_(line) {}
-
-    bool take(std::string_view &word) {
-        if (rest_.empty() || rest_.front() == ' ') return false;
-        size_t end = std::min(rest_.find(' '), rest_.size());
-        word = rest_.substr(0, end);
-        const bool more = end < rest_.size();
-        rest_.remove_prefix(more ? end + 1 : end);
-        return !more || !rest_.empty();  // no trailing blank
-    }
-    bool key(std::string_view expected) {
-        std::string_view word;
-        return take(word) && word == expected;
-    }
-    template <typename Number>
-    bool number(Number &out, Number max) {
-        std::string_view word;
-        if (!take(word) || (word.size() > 1 && word.front() == '0')) return false;
-        auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
-        return error == std::errc() && end == word.data() + word.size() && out >= 0 && out <= max;
-    }
-    bool milliseconds(double &out) {
-        std::string_view word;
-        if (!take(word) || word.size() > 32) return false;
-        auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
-        return error == std::errc() && end == word.data() + word.size() && std::isfinite(out) &&
-               out >= 0 && out <= 1e12;
-    }
-    bool hash(uint64_t &out) {
-        std::string_view word;
-        if (!take(word) || word.size() != 16) return false;
-        auto [end, error] = std::from_chars(word.data(), word.data() + 16, out, 16);
-        return error == std::errc() && end == word.data() + 16 &&
-               word.find_first_of("ABCDEF") == word.npos;
-    }
-    std::string_view take_rest() { return std::exchange(rest_, {}); }
-    bool at_end() const { return rest_.empty(); }
-
-  private:
-    std::string_view rest_;
-};
 
 // Removes the last line `end HASH` and checks it against everything above.
 bool strip_seal(std::string_view &text) {
@@ -139,21 +94,24 @@ bool parse_note(Words &words, const Manifest &manifest, std::string &out) {
     return true;
 }
 
-bool parse_parameter(Words &words, Manifest &out) {
+bool parse_parameter(Words &words, TilingReader &tilings, Manifest &out) {
     Parameter parameter;
     std::string_view type, held, name;
-    size_t dimensions = 0;
+    size_t dimensions = 0, tiling = 0;
     if (out.parameters.size() == kParametersMax || !out.shards.empty() || !words.take(type) ||
         !dtype_from_name(type, parameter.dtype) || !words.take(held) ||
-        (held != "whole" && held != "rows") || !words.number(dimensions, kDimensionsMax))
+        (held != "whole" && held != "rows" && held != "tiling") ||
+        (held == "tiling" && !words.number(tiling, kBlocksMax)) ||
+        !words.number(dimensions, kDimensionsMax))
         return false;
-    parameter.by_rows = held == "rows";
+    parameter.sharded = held != "whole";
     parameter.shape.resize(dimensions);
     for (uint64_t &extent : parameter.shape)
         if (!words.number(extent, UINT64_MAX)) return false;
     if (!words.take(name)) return false;
     parameter.name = name;
     if (!check(parameter).ok() ||
+        (held == "tiling" && !tilings.find(tiling, parameter.shape, parameter.tiling)) ||
         (!out.parameters.empty() && parameter.name <= out.parameters.back().name))
         return false;
     out.parameters.push_back(std::move(parameter));
@@ -183,7 +141,12 @@ bool parse_file(Words &words, Manifest &out) {
     return true;
 }
 
-bool parse_body_line(std::string_view line, Manifest &out) {
+// `block` lines precede the parameters that refer to them.
+bool parse_block(Words &words, TilingReader &tilings, const Manifest &out) {
+    return out.parameters.empty() && out.shards.empty() && tilings.read(words, out.ranks);
+}
+
+bool parse_body_line(std::string_view line, TilingReader &tilings, Manifest &out) {
     Words words(line);
     std::string_view key;
     if (!words.take(key)) return false;
@@ -192,7 +155,8 @@ bool parse_body_line(std::string_view line, Manifest &out) {
                 : key == "speed"     ? parse_speed(words, out)
                 : key == "gradients" ? parse_note(words, out, out.gradients)
                 : key == "losses"    ? parse_note(words, out, out.losses)
-                : key == "param"     ? parse_parameter(words, out)
+                : key == "block"     ? parse_block(words, tilings, out)
+                : key == "param"     ? parse_parameter(words, tilings, out)
                 : key == "shard"     ? parse_shard(words, out)
                 : key == "file"      ? parse_file(words, out)
                                      : false;
@@ -224,9 +188,11 @@ std::string format_manifest(const Manifest &m) {
     if (!m.gradients.empty() && m.gradients.size() <= kNoteBytesMax)
         out += "gradients " + m.gradients + "\n";
     if (!m.losses.empty() && m.losses.size() <= kNoteBytesMax) out += "losses " + m.losses + "\n";
+    TilingWriter tilings(m.parameters);
+    out += tilings.block_lines();
     for (const Parameter &parameter : m.parameters) {
         out += format_text("param %s %s %zu", dtype_of(parameter.dtype)->name.data(),
-                           parameter.by_rows ? "rows" : "whole", parameter.shape.size());
+                           tilings.held(parameter).c_str(), parameter.shape.size());
         for (uint64_t extent : parameter.shape)
             out += format_text(" %llu", static_cast<u64>(extent));
         out += " " + parameter.name + "\n";
@@ -249,8 +215,9 @@ Status parse_manifest(std::string_view text, Manifest &out) {
     if (!parse_head(text, manifest))
         return {RINGRT_CORRUPT, "manifest: not of format ringrt-checkpoint 1 (lines 1 to 3)"};
     int number = 4;
+    TilingReader tilings;
     for (std::string_view line; take_line(text, line); ++number)
-        if (!parse_body_line(line, manifest))
+        if (!parse_body_line(line, tilings, manifest))
             return {RINGRT_CORRUPT, format_text("manifest: line %d is not right", number)};
     out = std::move(manifest);
     return {};

@@ -12,7 +12,9 @@
 //     speed 1 520.1                        one per size the job ran at: GPUs, ms of a reference step
 //     gradients 1 7 16 9.4 …               what the reducer learned (gradients/learned.h)
 //     losses 4 0.2 2.5:0.7 6.5:0.61 …      the loss curve (job/loss_curve.h); neither is checked here
-//     param float32 rows 2 64 10 layer1/w  type, whole|rows, dimensions, extents, name
+//     block 0 0 0 32 5                     a tiling's number, a block's offsets and extents
+//     param float32 rows 2 64 10 layer1/w  type, whole|rows|tiling, dimensions, extents, name
+//     param float32 tiling 0 2 64 10 w     its blocks, one after the other, are those of tiling 0
 //     shard 0 2560 1 0a1b2c3d4e5f6071      rank, bytes of data, pieces, hash of the piece table
 //     file 5120 77aa… state.pt             one per program file: bytes, hash, name
 //     end 5e0c…                            hash of everything above
@@ -33,6 +35,7 @@ namespace ringrt::checkpoint {
 inline constexpr size_t kManifestBytesMax = 16 << 20;
 inline constexpr size_t kShardsMax = 65536;
 inline constexpr size_t kProgramFilesMax = 65536;
+inline constexpr size_t kBlocksMax = 1 << 20;    // of all tilings
 inline constexpr uint64_t kPiecesMax = 1 << 22;  // per shard
 inline constexpr uint64_t kPieceBytesMax = 64 << 20;
 inline constexpr size_t kSpeedsMax = 12;

@@ -17,34 +17,45 @@ struct Registered {
     uint64_t step;
 };
 
-struct Held {
-    uint64_t offset, bytes;
-};
-
 struct Begun {
     StatusMessage status_message;
     char fresh[96] = {};
 };
 
-Status gather_held(Group &group, const std::vector<Buffer> &buffers, std::vector<Held> &all) {
-    std::vector<Held> mine;
-    for (const Buffer &buffer : buffers)
-        if (buffer.parameter.by_rows) mine.push_back({buffer.offset, buffer.bytes});
-    all.resize(mine.size() * static_cast<size_t>(group.size()));
-    if (mine.empty()) return {};
-    return group.allgather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+// The blocks that the ranks hold, as numbers: each sharded buffer's offsets and extents.
+std::vector<uint64_t> numbers_of(const std::vector<Buffer> &buffers) {
+    std::vector<uint64_t> out;
+    for (const Buffer &buffer : buffers) {
+        if (!buffer.parameter.sharded) continue;
+        out.insert(out.end(), buffer.block.offset.begin(), buffer.block.offset.end());
+        out.insert(out.end(), buffer.block.extent.begin(), buffer.block.extent.end());
+    }
+    return out;
 }
 
-Status check_rows(const std::vector<Buffer> &buffers, const std::vector<Held> &all) {
-    std::vector<Parameter> parameters;
-    for (const Buffer &buffer : buffers)
-        if (buffer.parameter.by_rows) parameters.push_back(buffer.parameter);
-    std::vector<Piece> pieces;
-    for (size_t i = 0; i < all.size(); ++i)
-        if (all[i].bytes > 0)
-            pieces.push_back(
-                {static_cast<uint32_t>(i % parameters.size()), all[i].offset, all[i].bytes});
-    return check_tiling(parameters, std::move(pieces));
+// Collective, after the ranks have agreed on the parameters.
+Status place_all(Group &group, std::vector<Buffer> &buffers) {
+    const std::vector<uint64_t> mine = numbers_of(buffers);
+    const auto size = static_cast<size_t>(group.size());
+    std::vector<uint64_t> all(mine.size() * size);
+    if (mine.empty()) return {};
+    RINGRT_TRY(
+        group.allgather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all))));
+    Placement placement(group.rank());
+    size_t at = 0;  // of this buffer in a rank's numbers
+    for (Buffer &buffer : buffers) {
+        if (!buffer.parameter.sharded) continue;
+        const size_t dimensions = buffer.parameter.shape.size();
+        std::vector<Block> blocks;
+        for (size_t rank = 0; rank < size; ++rank) {
+            const uint64_t *offset = all.data() + rank * mine.size() + at;
+            const uint64_t *extent = offset + dimensions;
+            blocks.push_back({{offset, extent}, {extent, extent + dimensions}});
+        }
+        at += 2 * dimensions;
+        RINGRT_TRY(placement.place(buffer, blocks));
+    }
+    return {};
 }
 
 }  // namespace
@@ -88,7 +99,8 @@ uint64_t total_bytes(const std::vector<Buffer> &buffers) {
     return total;
 }
 
-Status agree_on_parameters(Group &group, const std::vector<Buffer> &buffers, uint64_t step) {
+Status agree_on_parameters(Group &group, const std::vector<Buffer> &buffers, uint64_t step,
+                           std::vector<Buffer> *placed) {
     const Registered mine{parameters_hash(buffers), step};
     std::vector<Registered> all;
     if (Status gathered = gather(group, mine, all); !gathered.ok()) return gathered;
@@ -104,9 +116,8 @@ Status agree_on_parameters(Group &group, const std::vector<Buffer> &buffers, uin
                                 static_cast<unsigned long long>(all[rank].step),
                                 static_cast<unsigned long long>(all[0].step))};
     }
-    std::vector<Held> held;
-    if (Status gathered = gather_held(group, buffers, held); !gathered.ok()) return gathered;
-    return check_rows(buffers, held);
+    *placed = buffers;
+    return place_all(group, *placed);
 }
 
 Saver::~Saver() { wait_for_threads(); }
@@ -131,8 +142,7 @@ void Saver::remove(std::vector<std::string> directories) {
 }
 
 Status Saver::prepare(const std::vector<Buffer> &buffers, const Meta &meta) {
-    if (Status agreed = agree_on_parameters(group_, buffers, meta.step); !agreed.ok())
-        return agreed;
+    RINGRT_TRY(agree_on_parameters(group_, buffers, meta.step, &placed_));
     Begun begun;
     if (group_.rank() == 0) {
         std::string fresh;
@@ -247,7 +257,7 @@ Status Saver::start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMo
     wait_for_threads();  // of the save before, whose directories take space
     if (Status prepared = prepare(buffers, meta); !prepared.ok()) return prepared;
     mode_ = mode;
-    manifest_ = manifest_of(store_.fence(), meta, group_.size(), buffers);
+    manifest_ = manifest_of(store_.fence(), meta, group_.size(), placed_);
     shard_ = {.rank = static_cast<uint32_t>(group_.rank())};
     // Holds until the shard is written, so that an exception leaves nothing to commit.
     wrote_ = as_checkpoint_failure({RINGRT_NO_MEMORY, "no memory to write a shard"});
@@ -256,7 +266,7 @@ Status Saver::start(const std::vector<Buffer> &buffers, const Meta &meta, SaveMo
     write_programs(meta.step);
     try {
         std::vector<Source> sources =
-            sources_to_write(buffers, group_.rank(), group_.size(), options_);
+            sources_to_write(placed_, group_.rank(), group_.size(), options_);
         const bool beside = mode == SaveMode::in_background && write_in_background(sources);
         if (!beside) write(sources);
     } catch (const std::bad_alloc &) {  // finish() reports it to all ranks

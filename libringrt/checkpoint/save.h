@@ -82,6 +82,7 @@ class Saver {
     bool under_way_ = false;
     std::string fresh_;  // name of the directory
     Manifest manifest_;
+    std::vector<Buffer> placed_;  // outlives the save that is under way
     LargeMemory copy_;
     // What a device holds: the copy, and the buffer through which it is read.
     std::unique_ptr<DeviceCopy> device_copy_;
@@ -118,7 +119,8 @@ struct Written {
 [[nodiscard]] uint64_t total_bytes(const std::vector<Buffer> &buffers);
 
 // Collective. MISMATCH if ranks registered different parameters, are at different steps, or hold
-// rows that do not tile.
-Status agree_on_parameters(Group &group, const std::vector<Buffer> &buffers, uint64_t step);
+// blocks that do not tile. *placed gets the buffers as a save writes them (class Placement).
+Status agree_on_parameters(Group &group, const std::vector<Buffer> &buffers, uint64_t step,
+                           std::vector<Buffer> *placed);
 
 }  // namespace ringrt::checkpoint

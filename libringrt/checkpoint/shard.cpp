@@ -154,16 +154,26 @@ Status ShardReader::open(const std::string &path, const Shard &expected, size_t 
     return {};
 }
 
-Status ShardReader::read_into(const std::vector<Buffer> &buffers, Staging &staging) {
+ShardReader::Needed ShardReader::needed(const TableRow &row, const Target &target,
+                                        uint64_t position, bool &any) {
+    Needed out{&row, &target, position, nullptr};
+    any = false;
+    target.runs(row.offset, row.offset + row.bytes, [&](const Run &run) {
+        any = true;
+        if (run.bytes == row.bytes) out.place = target.here()->data + run.to;
+    });
+    return out;
+}
+
+Status ShardReader::read_into(const std::vector<Target> &targets, Staging &staging) {
     std::vector<Needed> on_host, on_device;
     uint64_t position = 0;
     for (const TableRow &row : table_) {
-        const Buffer &buffer = buffers[row.parameter];
-        const uint64_t from = std::max(row.offset, buffer.offset);
-        const uint64_t to = std::min(row.offset + row.bytes, buffer.offset + buffer.bytes);
-        const uint64_t at = std::exchange(position, position + row.bytes);
-        if (from >= to) continue;
-        (buffer.device ? on_device : on_host).push_back({&row, &buffer, at, from, to});
+        const Target &target = targets[row.parameter];
+        bool any = false;
+        const Needed piece =
+            needed(row, target, std::exchange(position, position + row.bytes), any);
+        if (any) (target.here()->device ? on_device : on_host).push_back(piece);
     }
     RINGRT_TRY(read_to_host(on_host));
     return read_to_device(on_device, staging);
@@ -178,19 +188,20 @@ Status ShardReader::read_to_host(const std::vector<Needed> &all) {
     Hasher hasher(all.size());
     std::vector<uint64_t> expected;  // hashes of the pieces given to the hasher
     for (const Needed &needed : all) {
-        const auto &[row, buffer, position, from, to] = needed;
-        std::byte *place = buffer->data + (from - buffer->offset);
-        const bool whole = to - from == row->bytes;
-        if (!whole) scratch_.resize(row->bytes);
-        std::span<std::byte> bytes(whole ? place : scratch_.data(), row->bytes);
+        const auto &[row, target, position, place] = needed;
+        if (!place) scratch_.resize(row->bytes);
+        std::span<std::byte> bytes(place ? place : scratch_.data(), row->bytes);
         RINGRT_TRY(read_piece(needed, bytes));
-        if (whole) {
+        if (place) {
             hasher.add(bytes);
             expected.push_back(row->hash);
             continue;
         }
         if (hash64(bytes) != row->hash) return damaged(name_, kWrongHash);
-        std::memcpy(place, bytes.data() + (from - row->offset), to - from);
+        std::byte *const here = target->here()->data;
+        target->runs(row->offset, row->offset + row->bytes, [&](const Run &run) {
+            std::memcpy(here + run.to, bytes.data() + run.from, run.bytes);
+        });
     }
     return hasher.finish() == expected ? Status() : damaged(name_, kWrongHash);
 }
@@ -200,7 +211,7 @@ Status ShardReader::read_to_device(const std::vector<Needed> &all, Staging &stag
     if (all.empty()) return {};
     uint64_t largest = 0;
     for (const Needed &needed : all) largest = std::max(largest, needed.row->bytes);
-    RINGRT_TRY(staging.open(*all.front().buffer, largest));
+    RINGRT_TRY(staging.open(*all.front().target->here(), largest));
     std::span<const Needed> left(all);
     while (!left.empty()) {
         size_t count = 0;
@@ -228,9 +239,14 @@ Status ShardReader::read_window(std::span<const Needed> window, Staging &staging
     if (hasher.finish() != expected) return damaged(name_, kWrongHash);
     RINGRT_TRY(staging.wait());  // for the previous window; then its half is free
     at = staging.half();
-    for (const auto &[row, buffer, position, from, to] : window) {
-        RINGRT_TRY(staging.start_copy(*buffer, buffer->data + (from - buffer->offset),
-                                      at + (from - row->offset), to - from));
+    for (const auto &[row, target, position, place] : window) {
+        const Buffer &here = *target->here();
+        Status copied;
+        target->runs(row->offset, row->offset + row->bytes, [&](const Run &run) {
+            if (copied.ok())
+                copied = staging.start_copy(here, here.data + run.to, at + run.from, run.bytes);
+        });
+        RINGRT_TRY(copied);
         at += row->bytes;
     }
     staging.flip();

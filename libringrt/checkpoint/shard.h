@@ -26,7 +26,7 @@ static_assert(sizeof(TableRow) == 32 && std::endian::native == std::endian::litt
 
 [[nodiscard]] std::string shard_name(uint32_t rank);  // "shard-00003"
 
-// This rank's pieces_to_write(), with their locations in `buffers`.
+// This rank's pieces_to_write(), with their locations in `buffers`, which must outlive them.
 [[nodiscard]] std::vector<Source> sources_to_write(const std::vector<Buffer> &buffers, int rank,
                                                    int size, const LayoutOptions &options);
 
@@ -50,20 +50,24 @@ class ShardReader {
     Status open(const std::string &path, const Shard &expected, size_t parameters);
     const std::vector<TableRow> &table() const { return table_; }
 
-    // Reads every piece that overlaps one of `buffers`, checks it, and copies the overlap. Buffers
-    // on a device are filled through `staging`.
-    Status read_into(const std::vector<Buffer> &buffers, Staging &staging);
+    // Reads every piece that a target's buffer needs, checks it, and copies what they have in
+    // common. `targets` are those of all saved parameters. Buffers on a device are filled through
+    // `staging`.
+    Status read_into(const std::vector<Target> &targets, Staging &staging);
 
     // Reads and checks the whole shard.
     Status verify();
 
   private:
-    // The bytes [from, to) of a table row that `buffers` need; its piece begins at `position`.
+    // A table row of which a buffer needs at least a part; its piece begins at `position`.
     struct Needed {
         const TableRow *row;
-        const Buffer *buffer;
-        uint64_t position, from, to;
+        const Target *target;
+        uint64_t position;
+        std::byte *place;  // the whole piece belongs there; null: copy its runs
     };
+    [[nodiscard]] static Needed needed(const TableRow &row, const Target &target, uint64_t position,
+                                       bool &any);
     Status read_piece(const Needed &needed, std::span<std::byte> bytes);
     Status read_to_host(const std::vector<Needed> &all);
     Status read_to_device(const std::vector<Needed> &all, Staging &staging);
@@ -73,7 +77,7 @@ class ShardReader {
     int fd_ = -1;
     std::string name_;
     std::vector<TableRow> table_;
-    std::vector<std::byte> scratch_;  // for pieces of which only a part is needed
+    std::vector<std::byte> scratch_;  // for pieces that are not read into their place
 };
 
 // CORRUPT if the file is missing or not the one that was written. SYSTEM_ERROR if the error does

@@ -139,6 +139,11 @@ Status Store::commit(const std::string &fresh, const Manifest &manifest,
                      std::vector<std::string> *old) {
     const std::string path = at(fresh);
     const std::string content = format_manifest(manifest);
+    if (content.size() > kManifestBytesMax)
+        return {RINGRT_CHECKPOINT_FAILED,
+                format_text("checkpoint failed: the manifest would have %zu bytes, at most %zu are "
+                            "read: register fewer or larger buffers, or cut them alike",
+                            content.size(), kManifestBytesMax)};
     const std::string name = free_name(manifest.step);
     int result = write_new_file(files_, path + "/" + kManifest, content);
     if (result == 0) result = files_.sync_directory(path);

@@ -16,6 +16,18 @@ std::string sealed(std::string_view body) {
            ringrt::format_text("end %016llx\n", static_cast<unsigned long long>(hash_text(body)));
 }
 
+// The reader's arithmetic relies on these.
+void try_tiling(const Parameter &parameter) {
+    const Tiling &tiling = *parameter.tiling;
+    uint64_t elements = 0;
+    for (size_t i = 0; i < tiling.blocks.size(); ++i) {
+        expect(is_inside(tiling.blocks[i], parameter.shape), "a block is inside");
+        expect(tiling.starts[i] == elements, "blocks follow each other");
+        elements += elements_of(tiling.blocks[i]);
+    }
+    expect(elements == elements_of(whole_block(parameter.shape)), "blocks tile");
+}
+
 void try_manifest(std::string_view text) {
     Manifest manifest;
     const ringrt::Status parsed = parse_manifest(text, manifest);
@@ -28,6 +40,7 @@ void try_manifest(std::string_view text) {
     for (const Parameter &parameter : manifest.parameters) {
         expect(valid_name(parameter.name), "a parameter's name leads nowhere else");
         expect(bytes_of(parameter) <= kParameterBytesMax, "a parameter's size");
+        if (parameter.tiling) try_tiling(parameter);
     }
     for (const Shard &shard : manifest.shards) {
         expect(shard.rank < manifest.ranks, "a shard's rank");

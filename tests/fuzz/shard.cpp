@@ -42,15 +42,25 @@ class OneFile final : public Files {
     std::string_view bytes_;
 };
 
-// Rows of a parameter of 64 bytes: this rank holds [16, 48).
+// What this rank holds: a block of 2 by 4 of a parameter of 4 by 8, which was saved as two blocks
+// that are cut otherwise; bytes [16, 48) of a parameter of 64 bytes; and 8 whole bytes.
 std::vector<Buffer> buffers(std::vector<std::byte> &memory) {
-    memory.assign(32 + 8, std::byte{0});
-    return {{.parameter = {.name = "rows", .dtype = RINGRT_UINT8, .shape = {64}, .by_rows = true},
-             .data = memory.data(),
-             .offset = 16,
-             .bytes = 32},
+    memory.assign(8 + 32 + 8, std::byte{0});
+    Buffer block{.parameter = {.name = "block", .dtype = RINGRT_UINT8, .shape = {4, 8}},
+                 .data = memory.data()};
+    hold_block(block, {{1, 2}, {2, 4}});
+    auto tiling = std::make_shared<Tiling>();
+    tiling->shape = {4, 8};
+    tiling->add({{0, 0}, {4, 3}});
+    tiling->add({{0, 3}, {4, 5}});
+    block.parameter.tiling = std::move(tiling);
+    Buffer rows{.parameter = {.name = "rows", .dtype = RINGRT_UINT8, .shape = {64}},
+                .data = memory.data() + 8};
+    hold_block(rows, {{16}, {32}});
+    return {block,
+            rows,
             {.parameter = {.name = "whole", .dtype = RINGRT_UINT8, .shape = {8}},
-             .data = memory.data() + 32,
+             .data = memory.data() + 40,
              .bytes = 8}};
 }
 
@@ -85,12 +95,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const Shard shard{.data_bytes = data_bytes, .pieces = rows, .table_hash = hash64(table)};
     ringrt::Status read = reader.open("step-000000000001/shard-00000", shard, held.size());
     Staging staging;
-    if (read.ok()) read = reader.read_into(held, staging);
+    std::vector<Parameter> saved;
+    for (const Buffer &buffer : held) saved.push_back(buffer.parameter);
+    if (read.ok()) read = reader.read_into(targets_of(saved, held), staging);
     if (!read.ok()) expect(is_one_line(read.message), "a refused shard gets one line");
     std::vector<Piece> pieces;
     for (const TableRow &row : reader.table())
         pieces.push_back({row.parameter, row.offset, row.bytes});
-    if (read.ok() && check_tiling({held[0].parameter, held[1].parameter}, pieces).ok())
-        expect(data_bytes == 72, "pieces that tile are as long as the parameters");
+    if (read.ok() && check_tiling(saved, pieces).ok())
+        expect(data_bytes == 104, "pieces that tile are as long as the parameters");
     return 0;
 }

@@ -32,8 +32,7 @@ class Model {
         buffers_ = {buffer("a/weights", a_.data(), a_.size() * 4, RINGRT_FLOAT32, {167, 3}),
                     buffer("b", b_.data(), b_.size() * 8, RINGRT_FLOAT64, {3}),
                     buffer("c", c_.data(), c_.size() * 4, RINGRT_INT32, {37, 11})};
-        buffers_[2].parameter.by_rows = true;
-        buffers_[2].offset = rows_first_ * 11 * 4;
+        hold_block(buffers_[2], rows_block({37, 11}, rows_first_, rows_));
     }
     Model(const Model &) = delete;
 

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "libringrt/checkpoint/layout.h"
 #include "libringrt/gpu/gpu_memory.h"
+#include "tests/support/blocks.h"
 #include "tests/support/hidden_gpu.h"
 
 namespace ringrt::test {
@@ -37,9 +39,11 @@ class DeviceModel {
         add("a", {1}, where);
         add("b", {0, 5}, where);
         add("c", {3001}, where);
-        add("d", {rows, 11}, where, first * 11, (end - first) * 11);
+        add("d", {rows, 11}, where, checkpoint::rows_block({rows, 11}, first, end - first));
         add("e", {2, 4, 625}, where);  // larger than the staging
-        add("f", {rows, 131}, where, first * 131, (end - first) * 131);
+        add("f", {rows, 131}, where, checkpoint::rows_block({rows, 131}, first, end - first));
+        // Cut in the last dimension, and uneven
+        add("g", {23, rows}, where, checkpoint::Block{{0, first}, {23, end - first}});
     }
     DeviceModel(const DeviceModel &) = delete;
 
@@ -54,7 +58,7 @@ class DeviceModel {
     void fill(uint64_t step) {
         for (size_t p = 0; p < buffers.size(); ++p)
             for (uint64_t i = 0; i < buffers[p].bytes; ++i)
-                seen(p)[i] = value(step, p, buffers[p].offset + i);
+                seen(p)[i] = value(step, p, index(p, i));
     }
     // Fills through the program's stream, which the GPU has not run yet.
     void fill_later(uint64_t step) {
@@ -64,24 +68,25 @@ class DeviceModel {
     [[nodiscard]] std::string differs(uint64_t step) {
         for (size_t p = 0; p < buffers.size(); ++p)
             for (uint64_t i = 0; i < buffers[p].bytes; ++i)
-                if (seen(p)[i] != value(step, p, buffers[p].offset + i))
+                if (seen(p)[i] != value(step, p, index(p, i)))
                     return format_text("%s at byte %d", buffers[p].parameter.name.c_str(), int(i));
         return "";
     }
 
   private:
+    uint64_t index(size_t p, uint64_t i) const {
+        const checkpoint::Buffer &buffer = buffers[p];
+        return buffer.parameter.sharded ? index_of(buffer.block, buffer.parameter.shape, i) : i;
+    }
     std::byte *seen(size_t p) {
         return buffers[p].device ? device.behind(buffers[p].data) : buffers[p].data;
     }
-    void add(const char *name, std::vector<uint64_t> shape, Where where, uint64_t offset = 0,
-             uint64_t held = UINT64_MAX) {
+    void add(const char *name, std::vector<uint64_t> shape, Where where,
+             std::optional<checkpoint::Block> block = std::nullopt) {
         checkpoint::Buffer buffer;
-        buffer.parameter = {.name = name,
-                            .dtype = RINGRT_UINT8,
-                            .shape = std::move(shape),
-                            .by_rows = held != UINT64_MAX};
-        buffer.offset = offset;
-        buffer.bytes = buffer.parameter.by_rows ? held : bytes_of(buffer.parameter);
+        buffer.parameter = {.name = name, .dtype = RINGRT_UINT8, .shape = shape};
+        buffer.bytes = bytes_of(buffer.parameter);
+        if (block) hold_block(buffer, *block);
         const bool on_device =
             where == Where::device || (where == Where::mixed && buffers.size() % 2 == 0);
         if (on_device && buffer.bytes > 0) {

@@ -5,6 +5,7 @@ checkpoint_support = tests/support/check.h tests/support/checkpoint_model.h \
 
 checkpoint_tests = \
 	tests/unit/checkpoint/test_checkpoint \
+	tests/unit/checkpoint/test_checkpoint_blocks \
 	tests/unit/checkpoint/test_checkpoint_device \
 	tests/unit/checkpoint/test_checkpoint_faults \
 	tests/unit/checkpoint/test_checkpoint_hostile \
@@ -19,8 +20,13 @@ tests_unit_checkpoint_test_checkpoint_SOURCES = tests/unit/checkpoint/test_check
 tests_unit_checkpoint_test_checkpoint_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_checkpoint_test_checkpoint_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
 
+tests_unit_checkpoint_test_checkpoint_blocks_SOURCES = tests/unit/checkpoint/test_checkpoint_blocks.cpp \
+	tests/support/blocks.h $(checkpoint_support)
+tests_unit_checkpoint_test_checkpoint_blocks_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_checkpoint_test_checkpoint_blocks_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
+
 # Over a mock GPU
-device_support = tests/support/device_model.h tests/support/fake_gpu.h tests/support/hidden_gpu.h
+device_support = tests/support/blocks.h tests/support/device_model.h tests/support/fake_gpu.h tests/support/hidden_gpu.h
 tests_unit_checkpoint_test_checkpoint_device_SOURCES = tests/unit/checkpoint/test_checkpoint_device.cpp \
 	$(device_support) $(checkpoint_support)
 tests_unit_checkpoint_test_checkpoint_device_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)

@@ -133,13 +133,9 @@ TEST(all_wait_for_a_rank_that_writes_at_once) {
         Saver saver(group, store, {.piece_bytes = kRows, .writer_bytes = 64});
         writes_at_once = group.rank() == 1;
         std::byte row{};
-        Buffer rows{.parameter = {.name = "x",
-                                  .dtype = RINGRT_UINT8,
-                                  .shape = {kRows + 1},
-                                  .by_rows = true},
-                    .data = &row,
-                    .offset = group.rank() == 1 ? 1u : 0u,
-                    .bytes = group.rank() == 1 ? kRows : 1};
+        Buffer rows{.parameter = {.name = "x", .dtype = RINGRT_UINT8, .shape = {kRows + 1}},
+                    .data = &row};
+        hold_block(rows, group.rank() == 1 ? Block{{1}, {kRows}} : Block{{0}, {1}});
         expect_ok(saver.start({rows}, {.step = 1}, SaveMode::in_background));
         ck_assert(wrote);
         ck_assert_int_eq(saver.finish().code, RINGRT_CHECKPOINT_FAILED);
