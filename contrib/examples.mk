@@ -24,6 +24,11 @@ live_SOURCES = contrib/examples/live.c
 live_CPPFLAGS = $(libdigits_la_CPPFLAGS)
 live_LDADD = libringrt.la
 
+noinst_PROGRAMS += checkpoints
+checkpoints_SOURCES = contrib/examples/checkpoints.c
+checkpoints_CPPFLAGS = $(libdigits_la_CPPFLAGS)
+checkpoints_LDADD = libringrt.la
+
 noinst_PROGRAMS += communicators
 communicators_SOURCES = contrib/examples/communicators.c
 communicators_CPPFLAGS = $(libdigits_la_CPPFLAGS)

@@ -2,8 +2,6 @@
 // Creates and destroys a handle.
 #include "libringrt/api/handle.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <cstdlib>
 
@@ -24,14 +22,6 @@ CommunicatorConfig communicator_config(const Settings &settings) {
 }
 
 namespace {
-
-// Rank 0 draws the nonce, so that all ranks have the same fence.
-Status make_fence(ringrt_t &rt, checkpoint::Fence &fence) {
-    fence = {.job = rt.settings.job, .restart = rt.settings.restart};
-    if (getrandom(&fence.nonce, sizeof fence.nonce, 0) != sizeof fence.nonce)
-        return {RINGRT_SYSTEM_ERROR, "no random numbers"};
-    return broadcast(rt.group, fence);
-}
 
 void make_resizer(ringrt_t &rt) {
     const Settings &settings = rt.settings;
@@ -57,7 +47,7 @@ void make_resizer(ringrt_t &rt) {
             .asked_to_leave = [&rt] { return rt.aborted || rt.boundary->asked_to_leave(); },
             .layout = [&rt] { return rt.boundary->layout_hash(); },
             .keep = [&rt] { return rt.boundary->ranks_to_keep(); }},
-        rt.own, rt.buffers);
+        rt.own, rt.registered.buffers());
     rt.boundary->set_resizer(rt.resizer.get());
 }
 
@@ -70,12 +60,13 @@ Status start(ringrt_t &rt) {
     Fence fence;
     if (!rt.settings.is_extension) {
         if (Status met = rt.group.outcome(rt.own.start()); !met.ok()) return met;
-        if (Status made = make_fence(rt, fence); !made.ok()) return made;
+        RINGRT_TRY(make_fence(rt.group, rt.settings.job, rt.settings.restart, fence));
     } else {
         rt.alone = std::make_unique<Communicator>(CommunicatorConfig{.rank = 0, .size = 1});
         if (Status made = rt.group.outcome(rt.alone->start()); !made.ok()) return made;
     }
-    rt.boundary = std::make_unique<StepBoundary>(rt.settings, rt.group, fence, rt.buffers);
+    rt.boundary =
+        std::make_unique<StepBoundary>(rt.settings, rt.group, fence, rt.registered.buffers());
     if (rt.settings.live_resize) make_resizer(rt);
     return rt.boundary->start();
 }

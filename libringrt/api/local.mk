@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The C API as its own library, for tests that also look inside
 libapi_la_SOURCES += \
+	libringrt/api/checkpoint.cpp \
+	libringrt/api/checkpoint.h \
+	libringrt/api/checkpoint_state.cpp \
 	libringrt/api/collectives.cpp \
 	libringrt/api/comm.cpp \
 	libringrt/api/comm.h \
@@ -9,8 +12,11 @@ libapi_la_SOURCES += \
 	libringrt/api/comm_operation.h \
 	libringrt/api/comm_operations.cpp \
 	libringrt/api/comm_split.cpp \
+	libringrt/api/communicator_group.h \
 	libringrt/api/gradients.cpp \
 	libringrt/api/guard.h \
 	libringrt/api/handle.cpp \
 	libringrt/api/handle.h \
+	libringrt/api/registered.cpp \
+	libringrt/api/registered.h \
 	libringrt/api/training.cpp

@@ -1,65 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Training calls: batch, buffers, checkpoints and steps.
-#include <algorithm>
-#include <cstring>
-
 #include "libringrt/api/handle.h"
 
 namespace ringrt {
 namespace {
-
-GpuMemory &gpu_memory(ringrt_t &rt) {
-    if (!rt.gpu_memory)
-        rt.gpu_memory = std::make_unique<GpuMemory>(
-            find_gpu(),
-            GpuMemoryOptions{.rank = [&rt] { return rt.group.rank(); },
-                             .stream = [&rt] { return rt.stream; },
-                             .watch = [&rt]() -> Status {
-                                 if (rt.aborted)
-                                     return {RINGRT_ABORTED, "ringrt_abort() was called"};
-                                 return rt.group.outcome(rt.communicator().watch());
-                             },
-                             .another = [] { return find_gpu(); },
-                             .timeout_ms = rt.settings.timeout_ms});
-    return *rt.gpu_memory;
-}
-
-Status find_device(ringrt_t &rt, checkpoint::Buffer &buffer) {
-    GpuMemory &memory = gpu_memory(rt);
-    const int device = buffer.bytes > 0 ? memory.device_of(buffer.data) : -1;
-    if (device < 0) return {};
-    buffer.device = &memory;
-    return memory.open(device, buffer.parameter.name.c_str());
-}
-
-// Inserts a buffer in name order.
-Status add(ringrt_t &rt, checkpoint::Buffer buffer) {
-    if (Status valid = check(buffer.parameter); !valid.ok()) return valid;
-    if (!buffer.data && buffer.bytes > 0) return invalid("a buffer's data is NULL");
-    if (Status found = find_device(rt, buffer); !found.ok()) return found;
-    if (rt.buffers.size() == checkpoint::kParametersMax) return invalid("at most 4096 buffers");
-    auto by_name = [](const checkpoint::Buffer &held, const std::string &name) {
-        return held.parameter.name < name;
-    };
-    auto at =
-        std::lower_bound(rt.buffers.begin(), rt.buffers.end(), buffer.parameter.name, by_name);
-    if (at != rt.buffers.end() && at->parameter.name == buffer.parameter.name)
-        return invalid("a buffer of that name is registered already");
-    rt.buffers.insert(at, std::move(buffer));
-    return {};
-}
-
-Status describe(const char *name, ringrt_dtype_t dtype, int ndim, const uint64_t *shape,
-                checkpoint::Parameter &out) {
-    if (!name) return invalid("a buffer's name is NULL");
-    if (ndim < 0 || static_cast<size_t>(ndim) > checkpoint::kDimensionsMax)
-        return invalid("a buffer has 0 to 16 dimensions");
-    if (ndim > 0 && !shape) return invalid("a buffer's shape is NULL");
-    out = {.name = std::string(name, strnlen(name, checkpoint::kNameBytesMax + 1)),
-           .dtype = dtype,
-           .shape = std::vector<uint64_t>(shape, shape + ndim)};
-    return check(out);
-}
 
 Status restore(ringrt_t &rt, uint64_t *step) {
     const bool loads = !rt.resizer || !rt.resizer->must_recover();
@@ -114,7 +58,7 @@ ringrt_status_t ringrt_register(ringrt_t *rt, const char *name, void *data, ring
         if (Status valid = describe(name, dtype, ndim, shape, buffer.parameter); !valid.ok())
             return valid;
         buffer.bytes = bytes_of(buffer.parameter);
-        return add(*rt, std::move(buffer));
+        return rt->registered.add(std::move(buffer));
     });
 }
 
@@ -130,7 +74,7 @@ ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, void *data,
         if (first_row > shape[0] || rows > shape[0] - first_row)
             return invalid("first_row and rows are outside the first extent");
         hold_block(buffer, checkpoint::rows_block(buffer.parameter.shape, first_row, rows));
-        return add(*rt, std::move(buffer));
+        return rt->registered.add(std::move(buffer));
     });
 }
 

@@ -5,7 +5,6 @@
 // An incarnation claims the directory with an empty file `fence-<number>-<job>-<restart>-<nonce>`,
 // where number is one more than the largest there. No claim overwrites another, so two concurrent
 // claims cannot hide each other.
-// cannot hide one another.
 #pragma once
 
 #include <cstdint>

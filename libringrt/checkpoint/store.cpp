@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "libringrt/checkpoint/store.h"
 
+#include <sys/random.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -48,6 +50,13 @@ Status superseded(const Fence &newer, const Fence &own) {
 }
 
 }  // namespace
+
+Status make_fence(Group &group, uint64_t job, uint32_t restart, Fence &out) {
+    out = {.job = job, .restart = restart};
+    if (getrandom(&out.nonce, sizeof out.nonce, 0) != sizeof out.nonce)
+        return {RINGRT_SYSTEM_ERROR, "no random numbers"};
+    return broadcast(group, out);
+}
 
 std::optional<uint64_t> step_of(const std::string &name) {
     if (!name.starts_with("step-") || name.size() > 64) return std::nullopt;

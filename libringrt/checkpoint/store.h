@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "libringrt/base/group.h"
 #include "libringrt/checkpoint/files.h"
 #include "libringrt/checkpoint/manifest.h"
 
@@ -88,6 +89,9 @@ class Store {
     std::optional<Claim> claim_;
     std::string started_from_;
 };
+
+// Collective. Rank 0 draws the nonce, so that all ranks have the same fence.
+Status make_fence(Group &group, uint64_t job, uint32_t restart, Fence &out);
 
 // The step in "step-000000001200" or "step-000000001200.1"; nullopt for any other name.
 [[nodiscard]] std::optional<uint64_t> step_of(const std::string &name);

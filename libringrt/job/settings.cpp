@@ -18,6 +18,7 @@ namespace ringrt {
 
 constexpr NumberSetting kTimeout{"RINGRT_TIMEOUT_MS", 1, 86400000, 600000};
 constexpr NumberSetting kStartTimeout{"RINGRT_START_TIMEOUT_MS", 1, 86400000, 120000};
+constexpr NumberSetting kKeepCheckpoints{"RINGRT_KEEP_CHECKPOINTS", 1, 1000, 3};
 
 namespace {
 
@@ -28,7 +29,7 @@ struct NumberRow {
 };
 constexpr std::array kNumbers = {
     NumberRow{{"RINGRT_SAVE_INTERVAL_S", 1, 31536000, 600}, &Settings::save_interval_s},
-    NumberRow{{"RINGRT_KEEP_CHECKPOINTS", 1, 1000, 3}, &Settings::keep_checkpoints},
+    NumberRow{kKeepCheckpoints, &Settings::keep_checkpoints},
     NumberRow{{"RINGRT_SAVE_INLINE", 0, 1, 0}, &Settings::save_inline},
     NumberRow{kTimeout, &Settings::timeout_ms},
     NumberRow{kStartTimeout, &Settings::start_timeout_ms},
@@ -37,6 +38,8 @@ constexpr std::array kNumbers = {
     NumberRow{{"RINGRT_REQUEUE_AGAIN_S", 1, 3600, 10}, &Settings::requeue_again_s},
     NumberRow{{"RINGRT_LIVE_RESIZE", 0, 1, 0}, &Settings::live_resize},
 };
+
+constexpr size_t kPathBytesMax = 3900;  // of a directory
 
 // The struct's first version ended here, so no program passes a smaller one.
 constexpr size_t kConfigBytesMin = offsetof(ringrt_config_t, seed) + sizeof(ringrt_config_t::seed);
@@ -148,24 +151,27 @@ std::string directory_of_job(uint64_t job) {
     return job ? format_text("ringrt-%llu", static_cast<unsigned long long>(job)) : "ringrt-local";
 }
 
-// Absolute, so that the program may change its directory later. The nodes' local directory is
-// shared by many jobs.
+// Absolute, so that the program may change its directory later.
+void make_absolute(std::string &path) {
+    char here[4096];
+    if (!path.empty() && path.front() != '/' && getcwd(here, sizeof here))
+        path = std::string(here) + "/" + path;
+}
+
+Status too_long() { return invalid("the checkpoint directory's path is too long"); }
+
+// The nodes' local directory is shared by many jobs.
 Status read_directories(const ringrt_config_t &config, const Environment &environment,
                         Settings &out) {
-    const char *directory = config.checkpoint_dir;
-    if (!directory) directory = environment("RINGRT_CHECKPOINT_DIR");
-    std::string name = bounded(directory), local = bounded(environment("RINGRT_CHECKPOINT_LOCAL"));
-    if (name.empty()) name = directory_of_job(out.is_extension ? out.base_job : out.job);
+    RINGRT_TRY(read_checkpoint_directory(config.checkpoint_dir, environment,
+                                         out.is_extension ? out.base_job : out.job,
+                                         out.checkpoint_dir));
+    std::string local = bounded(environment("RINGRT_CHECKPOINT_LOCAL"));
     if (!local.empty()) local += "/" + directory_of_job(out.job);
-    char here[4096];
-    for (std::string *path : {&name, &local})
-        if (!path->empty() && path->front() != '/' && getcwd(here, sizeof here))
-            *path = std::string(here) + "/" + *path;
-    if (name.size() > 3900 || local.size() > 3900)
-        return invalid("the checkpoint directory's path is too long");
-    if (name == local)
+    make_absolute(local);
+    if (local.size() > kPathBytesMax) return too_long();
+    if (out.checkpoint_dir == local)
         return invalid("RINGRT_CHECKPOINT_LOCAL: expected another directory than the shared one");
-    out.checkpoint_dir = name;
     out.checkpoint_local = local;
     return {};
 }
@@ -194,6 +200,16 @@ std::string text_setting(const char *configured, const char *value, const char *
 }
 
 }  // namespace
+
+Status read_checkpoint_directory(const char *configured, const Environment &environment,
+                                 uint64_t job, std::string &out) {
+    std::string name = bounded(configured ? configured : environment("RINGRT_CHECKPOINT_DIR"));
+    if (name.empty()) name = directory_of_job(job);
+    make_absolute(name);
+    if (name.size() > kPathBytesMax) return too_long();
+    out = std::move(name);
+    return {};
+}
 
 Status read_number(const NumberSetting &setting, const Environment &environment, uint32_t &field) {
     const char *value = environment(setting.name);

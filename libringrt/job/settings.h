@@ -46,9 +46,13 @@ struct NumberSetting {
     const char *name;
     uint32_t low, high, standard;
 };
-extern const NumberSetting kTimeout, kStartTimeout;
+extern const NumberSetting kTimeout, kStartTimeout, kKeepCheckpoints;
 // `field`: the config's value; 0: not set there.
 Status read_number(const NumberSetting &setting, const Environment &environment, uint32_t &field);
+
+// The directory of the job's checkpoints, absolute.
+Status read_checkpoint_directory(const char *configured, const Environment &environment,
+                                 uint64_t job, std::string &out);
 
 // INVALID_ARGUMENT with the given and the expected value. `config` may be NULL.
 Status resolve(const ringrt_config_t *config, const Environment &environment, Settings &out);

@@ -2,6 +2,7 @@
 // Random tilings of a tensor by ranks, and the value of each element.
 #pragma once
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -14,7 +15,7 @@ using checkpoint::Block;
 // Cuts the tensor into `parts` blocks, some of which may be empty: no grid, and no even shares.
 inline std::vector<Block> random_tiling(const std::vector<uint64_t> &shape, int parts,
                                         std::mt19937_64 &random) {
-    std::vector<Block> blocks = {checkpoint::whole_block(shape)};
+    std::vector<Block> blocks = {{std::vector<uint64_t>(shape.size()), shape}};
     while (blocks.size() < static_cast<size_t>(parts)) {
         const size_t which = random() % blocks.size(), along = random() % shape.size();
         Block low = blocks[which], high = low;

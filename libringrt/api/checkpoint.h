@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a ringrt_checkpoint_t holds, and how its functions run.
+#pragma once
+
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "libringrt/api/comm.h"
+#include "libringrt/api/communicator_group.h"
+#include "libringrt/api/guard.h"
+#include "libringrt/api/registered.h"
+#include "libringrt/checkpoint/load.h"
+#include "libringrt/checkpoint/save.h"
+#include "libringrt/ringrt_checkpoint.h"
+
+namespace ringrt {
+
+struct CloseComm {
+    void operator()(ringrt_comm_t *comm) const {
+        (void)ringrt_comm_abort(comm);
+        (void)ringrt_comm_destroy(comm);
+    }
+};
+using OwnComm = std::unique_ptr<ringrt_comm_t, CloseComm>;
+
+struct CheckpointSettings {
+    std::string directory;
+    uint32_t keep = 0;
+    uint64_t job = 0;
+    uint32_t restart = 0;
+};
+
+// Resolves the caller's config, the environment and the defaults.
+Status read_checkpoint_config(const ringrt_checkpoint_config_t *config,
+                              const Environment &environment, CheckpointSettings &out);
+
+}  // namespace ringrt
+
+struct ringrt_checkpoint {
+    ringrt_checkpoint(ringrt::OwnComm own, const ringrt::CheckpointSettings &settings,
+                      ringrt::checkpoint::Fence fence)
+        : comm(std::move(own)),
+          group(comm->communicator, comm->timeout_ms),
+          store(ringrt::checkpoint::real_files(), settings.directory, fence, settings.keep),
+          saver(group, store, {}),
+          registered({.rank = [this] { return group.rank(); },
+                      .stream = [this] { return stream; },
+                      .watch = [this] { return group.outcome(comm->communicator.watch()); },
+                      .another = [] { return ringrt::find_gpu(); },
+                      .timeout_ms = comm->timeout_ms}) {}
+
+    const pid_t pid = getpid();
+    mutable ringrt::ErrorLine error;
+    ringrt::OwnComm comm;
+    ringrt::CommunicatorGroup group;
+    ringrt::checkpoint::Store store;
+    ringrt::checkpoint::Saver saver;
+    void *stream = nullptr;  // ringrt_checkpoint_set_stream()'s
+    ringrt::Registered registered;
+    bool busy = false;  // in a collective call, which may run callbacks
+};
+
+namespace ringrt {
+
+inline Status check_handle(const ringrt_checkpoint_t *checkpoint) {
+    if (!checkpoint) return invalid("the checkpoint handle is NULL");
+    if (checkpoint->pid != getpid())
+        return {RINGRT_FORKED,
+                "this checkpoint handle belongs to the process that fork()ed this one"};
+    if (checkpoint->comm->aborted) return {RINGRT_ABORTED, "ringrt_checkpoint_abort() was called"};
+    return {};
+}
+
+// Runs one call on a handle. A failure leaves one line for last_error().
+template <typename Body>
+ringrt_status_t guard(const ringrt_checkpoint_t *checkpoint, Body &&body) noexcept {
+    return run_guarded(
+        [&] {
+            Status valid = check_handle(checkpoint);
+            return valid.ok() ? body() : valid;
+        },
+        [&](Status outcome) {
+            if (checkpoint)
+                checkpoint->error.keep(std::move(outcome.message));
+            else
+                thread_error = std::move(outcome.message);
+        });
+}
+
+}  // namespace ringrt

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a checkpoint holds, its saves and its restores.
+#include <signal.h>
+
+#include "libringrt/api/checkpoint.h"
+
+namespace ringrt {
+namespace {
+
+// While it lives, a write of this thread beyond the file size limit fails instead of ending the
+// process. A handler would be the whole process's.
+class FileLimit {
+  public:
+    FileLimit() {
+        sigemptyset(&signal_);
+        sigaddset(&signal_, SIGXFSZ);
+        pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+    }
+    ~FileLimit() {
+        if (sigismember(&before_, SIGXFSZ) == 0) {
+            const timespec now{};
+            sigtimedwait(&signal_, nullptr, &now);
+        }
+        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+    FileLimit(const FileLimit &) = delete;
+    FileLimit &operator=(const FileLimit &) = delete;
+
+  private:
+    sigset_t signal_, before_;
+};
+
+class Busy {
+  public:
+    explicit Busy(bool &busy) : busy_(busy) { busy_ = true; }
+    ~Busy() { busy_ = false; }
+    Busy(const Busy &) = delete;
+    Busy &operator=(const Busy &) = delete;
+
+  private:
+    bool &busy_;
+};
+
+// Runs a save or a restore. The other ranks do not wait for one that cannot continue.
+template <typename Body>
+ringrt_status_t collective(ringrt_checkpoint_t *checkpoint, Body &&body) noexcept {
+    return guard(checkpoint, [&] {
+        if (checkpoint->busy) return invalid("a callback may not save, and may not restore");
+        const Busy busy(checkpoint->busy);
+        const FileWork work(checkpoint->group);
+        const FileLimit limit;
+        try {
+            return body();
+        } catch (...) {
+            checkpoint->comm->communicator.abort();
+            throw;
+        }
+    });
+}
+
+Status save(ringrt_checkpoint_t &checkpoint, uint64_t step) {
+    RINGRT_TRY(checkpoint.saver.start(checkpoint.registered.buffers(), {.step = step},
+                                      checkpoint::SaveMode::inline_write));
+    return checkpoint.saver.finish();
+}
+
+Status restore(ringrt_checkpoint_t &checkpoint, uint64_t &step) {
+    checkpoint::Manifest manifest;
+    RINGRT_TRY(checkpoint::load(checkpoint.group, checkpoint.store, checkpoint.registered.buffers(),
+                                manifest));
+    step = manifest.step;
+    return {};
+}
+
+Status describe_block(int ndim, const uint64_t *offset, const uint64_t *extent,
+                      checkpoint::Buffer &out) {
+    if (ndim == 0) return invalid("a scalar has no blocks: use ringrt_checkpoint_register()");
+    if (!offset || !extent) return invalid("a block's offset or extent is NULL");
+    checkpoint::Block block{{offset, offset + ndim}, {extent, extent + ndim}};
+    if (!checkpoint::is_inside(block, out.parameter.shape))
+        return {RINGRT_INVALID_ARGUMENT, format_text("buffer %s: the block is outside the shape",
+                                                     out.parameter.name.c_str())};
+    hold_block(out, std::move(block));
+    return {};
+}
+
+}  // namespace
+}  // namespace ringrt
+
+using namespace ringrt;
+
+extern "C" {
+
+ringrt_status_t ringrt_checkpoint_register(ringrt_checkpoint_t *checkpoint, const char *name,
+                                           void *data, ringrt_dtype_t dtype, int ndim,
+                                           const uint64_t *shape) {
+    return guard(checkpoint, [&]() -> Status {
+        checkpoint::Buffer buffer{.data = static_cast<std::byte *>(data)};
+        RINGRT_TRY(describe(name, dtype, ndim, shape, buffer.parameter));
+        buffer.bytes = bytes_of(buffer.parameter);
+        return checkpoint->registered.add(std::move(buffer));
+    });
+}
+
+ringrt_status_t ringrt_checkpoint_register_block(ringrt_checkpoint_t *checkpoint, const char *name,
+                                                 void *data, ringrt_dtype_t dtype, int ndim,
+                                                 const uint64_t *shape, const uint64_t *offset,
+                                                 const uint64_t *extent) {
+    return guard(checkpoint, [&]() -> Status {
+        checkpoint::Buffer buffer{.data = static_cast<std::byte *>(data)};
+        RINGRT_TRY(describe(name, dtype, ndim, shape, buffer.parameter));
+        RINGRT_TRY(describe_block(ndim, offset, extent, buffer));
+        return checkpoint->registered.add(std::move(buffer));
+    });
+}
+
+ringrt_status_t ringrt_checkpoint_set_stream(ringrt_checkpoint_t *checkpoint, void *stream) {
+    return guard(checkpoint, [&] {
+        checkpoint->stream = stream;
+        return Status{};
+    });
+}
+
+ringrt_status_t ringrt_checkpoint_save(ringrt_checkpoint_t *checkpoint, uint64_t step) {
+    return collective(checkpoint, [&] { return save(*checkpoint, step); });
+}
+
+ringrt_status_t ringrt_checkpoint_restore(ringrt_checkpoint_t *checkpoint, uint64_t *step) {
+    return collective(checkpoint, [&]() -> Status {
+        if (!step) return invalid("step is NULL");
+        return restore(*checkpoint, *step);
+    });
+}
+
+}  // extern "C"

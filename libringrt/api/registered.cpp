@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "libringrt/api/registered.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "libringrt/api/guard.h"
+
+namespace ringrt {
+
+Status describe(const char *name, ringrt_dtype_t dtype, int ndim, const uint64_t *shape,
+                checkpoint::Parameter &out) {
+    if (!name) return invalid("a buffer's name is NULL");
+    if (ndim < 0 || static_cast<size_t>(ndim) > checkpoint::kDimensionsMax)
+        return invalid("a buffer has 0 to 16 dimensions");
+    if (ndim > 0 && !shape) return invalid("a buffer's shape is NULL");
+    out = {.name = std::string(name, strnlen(name, checkpoint::kNameBytesMax + 1)),
+           .dtype = dtype,
+           .shape = std::vector<uint64_t>(shape, shape + ndim)};
+    return check(out);
+}
+
+Status Registered::add(checkpoint::Buffer buffer) {
+    RINGRT_TRY(check(buffer.parameter));
+    if (!buffer.data && buffer.bytes > 0) return invalid("a buffer's data is NULL");
+    RINGRT_TRY(find_device(buffer));
+    if (buffers_.size() == checkpoint::kParametersMax) return invalid("at most 4096 buffers");
+    if (contains(buffer.parameter.name))
+        return invalid("a buffer of that name is registered already");
+    buffers_.insert(place_of(buffer.parameter.name), std::move(buffer));
+    return {};
+}
+
+bool Registered::contains(const std::string &name) const {
+    const auto at = place_of(name);
+    return at != buffers_.end() && at->parameter.name == name;
+}
+
+Registered::Place Registered::place_of(const std::string &name) const {
+    return std::lower_bound(buffers_.begin(), buffers_.end(), name,
+                            [](const checkpoint::Buffer &held, const std::string &wanted) {
+                                return held.parameter.name < wanted;
+                            });
+}
+
+Status Registered::find_device(checkpoint::Buffer &buffer) {
+    if (!gpu_memory_) gpu_memory_ = std::make_unique<GpuMemory>(find_gpu(), options_);
+    const int device = buffer.bytes > 0 ? gpu_memory_->device_of(buffer.data) : -1;
+    if (device < 0) return {};
+    buffer.device = gpu_memory_.get();
+    return gpu_memory_->open(device, buffer.parameter.name.c_str());
+}
+
+}  // namespace ringrt

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ringrt_checkpoint: safe checkpoints of the ranks of a communicator, without a training job.
+ *
+ *     ringrt_checkpoint_t *checkpoint;
+ *     ringrt_checkpoint_open(&checkpoint, comm, NULL);  // over a ringrt_comm_t
+ *     ringrt_checkpoint_register(checkpoint, "w", w, RINGRT_FLOAT32, 2, (uint64_t[]){64, 10});
+ *     uint64_t step = 0;
+ *     ringrt_checkpoint_restore(checkpoint, &step);     // RINGRT_NOT_FOUND: a first start
+ *     // change w
+ *     ringrt_checkpoint_save(checkpoint, ++step);
+ *     ringrt_checkpoint_close(checkpoint);
+ *
+ * A save is committed by the rename of a directory: after a crash at any moment the old or the new
+ * checkpoint is there, whole. Everything is hashed, and a restore sets damaged checkpoints aside. A
+ * new run of the program may have another number of ranks, which hold the tensors in other blocks.
+ *
+ * Every function returns a status. On any status but RINGRT_OK the outputs are unchanged, and
+ * ringrt_checkpoint_last_error() returns one line with the cause and the remedy. No function exits,
+ * aborts or throws. Functions marked "collective" must be called by all ranks in the same order;
+ * they return the same status on all ranks unless the ranks lose each other. After
+ * RINGRT_NOT_FOUND, RINGRT_INVALID_ARGUMENT, RINGRT_CHECKPOINT_FAILED and RINGRT_UNSUPPORTED the
+ * program can continue. After RINGRT_PEER_LOST, RINGRT_TIMEOUT and RINGRT_ABORTED every later
+ * collective call fails, and after RINGRT_SUPERSEDED every later save.
+ *
+ * The handle has its own connections: it may be used while operations of the communicator are in
+ * progress, and may outlive it. One thread at a time may use it, except for
+ * ringrt_checkpoint_abort() and ringrt_checkpoint_last_error(). It belongs to the process that
+ * created it: after fork() the child's copy returns RINGRT_FORKED.
+ */
+#ifndef RINGRT_CHECKPOINT_H
+#define RINGRT_CHECKPOINT_H
+
+#include "ringrt_comm.h" /* statuses and types; the ranks */
+
+/* Columns are aligned as tables. */
+/* clang-format off */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ringrt_checkpoint ringrt_checkpoint_t;
+
+/* Zero selects the environment variable in brackets, or else the default in parentheses. */
+typedef struct ringrt_checkpoint_config {
+    size_t struct_size;          /* sizeof(ringrt_checkpoint_config_t); allows fields to be added later */
+    const char *directory;       /* shared by all ranks, and by all runs; no other handle's
+                                    [RINGRT_CHECKPOINT_DIR] (./ringrt-JOBID) */
+    uint32_t keep;               /* how many of the newest, plus the one this run started from
+                                    [RINGRT_KEEP_CHECKPOINTS] (3) */
+} ringrt_checkpoint_config_t;
+
+#ifdef __cplusplus
+inline ringrt_checkpoint_config_t ringrt_checkpoint_config_init() {
+    ringrt_checkpoint_config_t config = ringrt_checkpoint_config_t();
+    config.struct_size = sizeof config;
+    return config;
+}
+#define RINGRT_CHECKPOINT_CONFIG_INIT ringrt_checkpoint_config_init()
+#else
+#define RINGRT_CHECKPOINT_CONFIG_INIT {.struct_size = sizeof(ringrt_checkpoint_config_t)}
+#endif
+
+/* Collective over `comm`, whose ranks and timeouts it takes; a save or restore, in which ranks wait for files, has
+ * ten times as long, at most 30 minutes. No file is touched before the first save or restore. With config NULL
+ * everything comes from the environment. */
+RINGRT_API ringrt_status_t ringrt_checkpoint_open(ringrt_checkpoint_t **out, ringrt_comm_t *comm,
+                                                  const ringrt_checkpoint_config_t *config);
+
+/* Collective if all collective calls succeeded; after a failure it waits for no rank. `checkpoint` may be NULL. */
+RINGRT_API ringrt_status_t ringrt_checkpoint_close(ringrt_checkpoint_t *checkpoint);
+
+/* Makes every collective call of this rank, in progress or later, return RINGRT_ABORTED, and its peers' calls
+ * RINGRT_PEER_LOST. May be called from any thread. ringrt_checkpoint_close() must still be called. */
+RINGRT_API ringrt_status_t ringrt_checkpoint_abort(ringrt_checkpoint_t *checkpoint);
+
+/* One line about the last failure of `checkpoint`; with NULL, about a failed ringrt_checkpoint_open() of this
+ * thread. Never NULL. Valid until the next call by this thread. */
+RINGRT_API const char *ringrt_checkpoint_last_error(const ringrt_checkpoint_t *checkpoint);
+
+/* ---- what a checkpoint holds -------------------------------------------------------------------- */
+
+/* Registers a tensor that every rank holds whole and equal. `shape` has ndim extents (0 to 16; 0: a scalar). The
+ * memory remains the caller's and must live until ringrt_checkpoint_close(). Register the same tensors on all
+ * ranks, in any order: at most 4096, with names [A-Za-z0-9._/-]{1,200}.
+ *
+ * The tensor may be in the memory of the rank's GPU (CUDA; RINGRT_UNSUPPORTED if libringrt was built without
+ * NCCL); see ringrt_checkpoint_set_stream(). */
+RINGRT_API ringrt_status_t ringrt_checkpoint_register(ringrt_checkpoint_t *checkpoint, const char *name, void *data,
+                                                      ringrt_dtype_t dtype, int ndim, const uint64_t *shape);
+
+/* Like ringrt_checkpoint_register(), for a tensor of which this rank holds a block: in each dimension d the indices
+ * from offset[d] to offset[d] + extent[d], in row-major order. The blocks of all ranks must hold each element
+ * exactly once; they need not form a grid, and may be empty. Otherwise the next save or restore returns
+ * RINGRT_MISMATCH, with a line that names the tensor and the ranks. */
+RINGRT_API ringrt_status_t ringrt_checkpoint_register_block(ringrt_checkpoint_t *checkpoint, const char *name,
+                                                            void *data, ringrt_dtype_t dtype, int ndim,
+                                                            const uint64_t *shape, const uint64_t *offset,
+                                                            const uint64_t *extent);
+
+/* Sets the CUDA stream (a cudaStream_t) for tensors in GPU memory; initially the default stream. A save copies
+ * what they hold after all work enqueued on it before the call; a restore is ordered after that work as well. Data
+ * passes through 32 MiB of pinned memory. */
+RINGRT_API ringrt_status_t ringrt_checkpoint_set_stream(ringrt_checkpoint_t *checkpoint, void *stream);
+
+/* ---- save and restore --------------------------------------------------------------------------- */
+
+/* Collective. Saves the registered tensors as of `step`. Returns when the checkpoint is on disk. After
+ * RINGRT_CHECKPOINT_FAILED (no space, a file error) the previous checkpoint is still the newest. Returns
+ * RINGRT_MISMATCH, and saves nothing, if the ranks registered different tensors, or are at different steps.
+ * RINGRT_SUPERSEDED: a newer run uses the directory, and this one must end. */
+RINGRT_API ringrt_status_t ringrt_checkpoint_save(ringrt_checkpoint_t *checkpoint, uint64_t step);
+
+/* Collective. Loads the newest intact checkpoint into the registered tensors and sets *step. It does not matter
+ * how many ranks wrote it, nor which blocks they held. From this call or the first save on, earlier runs that are
+ * still alive cannot save any more. Returns RINGRT_NOT_FOUND if there is no checkpoint. Damaged checkpoints are set
+ * aside with a line on stderr; if all are damaged, RINGRT_CORRUPT names them. RINGRT_MISMATCH: the checkpoint holds
+ * other tensors than those registered. After any failure but RINGRT_NOT_FOUND the tensors' contents are
+ * undefined. */
+RINGRT_API ringrt_status_t ringrt_checkpoint_restore(ringrt_checkpoint_t *checkpoint, uint64_t *step);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* clang-format on */
+#endif
