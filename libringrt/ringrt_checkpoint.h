@@ -98,6 +98,17 @@ RINGRT_API ringrt_status_t ringrt_checkpoint_register_block(ringrt_checkpoint_t 
                                                             const uint64_t *shape, const uint64_t *offset,
                                                             const uint64_t *extent);
 
+/* A tensor that is registered after a restore is filled at once, before the call returns, if the restored checkpoint
+ * holds it: frameworks create optimizer state only when it is first needed. This lasts until the first save that
+ * succeeds; a tensor registered later keeps its contents, as does one that the checkpoint does not hold. It is not
+ * collective, and each rank reads its own block. Returns RINGRT_MISMATCH, and does not register the tensor, if it has
+ * another type or shape in the checkpoint, and RINGRT_CORRUPT if the files were damaged since the restore, which has
+ * checked them.
+ *
+ * ringrt_checkpoint_holds() sets *held to 1 if a tensor of this name would be filled now, or was registered before the
+ * restore; otherwise to 0. */
+RINGRT_API ringrt_status_t ringrt_checkpoint_holds(ringrt_checkpoint_t *checkpoint, const char *name, int *held);
+
 /* Sets the CUDA stream (a cudaStream_t) for tensors in GPU memory; initially the default stream. A save copies
  * what they hold after all work enqueued on it before the call; a restore is ordered after that work as well. Data
  * passes through 32 MiB of pinned memory. */
@@ -114,8 +125,9 @@ RINGRT_API ringrt_status_t ringrt_checkpoint_save(ringrt_checkpoint_t *checkpoin
 /* Collective. Loads the newest intact checkpoint into the registered tensors and sets *step. It does not matter
  * how many ranks wrote it, nor which blocks they held. From this call or the first save on, earlier runs that are
  * still alive cannot save any more. Returns RINGRT_NOT_FOUND if there is no checkpoint. Damaged checkpoints are set
- * aside with a line on stderr; if all are damaged, RINGRT_CORRUPT names them. RINGRT_MISMATCH: the checkpoint holds
- * other tensors than those registered. After any failure but RINGRT_NOT_FOUND the tensors' contents are
+ * aside with a line on stderr; if all are damaged, RINGRT_CORRUPT names them. RINGRT_MISMATCH: a registered tensor is
+ * not in the checkpoint, or has another type or shape there. The checkpoint may hold more tensors: they can be
+ * registered later, and those that are not registered by the next save are not in it (a line on stderr). After any failure but RINGRT_NOT_FOUND the tensors' contents are
  * undefined. */
 RINGRT_API ringrt_status_t ringrt_checkpoint_restore(ringrt_checkpoint_t *checkpoint, uint64_t *step);
 

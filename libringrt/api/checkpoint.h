@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -60,6 +61,8 @@ struct ringrt_checkpoint {
     ringrt::checkpoint::Saver saver;
     void *stream = nullptr;  // ringrt_checkpoint_set_stream()'s
     ringrt::Registered registered;
+    // The restored checkpoint, until the first save.
+    std::optional<ringrt::checkpoint::Rest> restored;
     bool busy = false;  // in a collective call, which may run callbacks
 };
 

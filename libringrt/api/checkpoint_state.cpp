@@ -2,6 +2,8 @@
 // What a checkpoint holds, its saves and its restores.
 #include <signal.h>
 
+#include <cstring>
+
 #include "libringrt/api/checkpoint.h"
 
 namespace ringrt {
@@ -58,18 +60,51 @@ ringrt_status_t collective(ringrt_checkpoint_t *checkpoint, Body &&body) noexcep
     });
 }
 
+// A state that the program has not registered again is lost with the checkpoint that holds it.
+void log_dropped(const ringrt_checkpoint_t &checkpoint) {
+    if (checkpoint.group.rank() != 0 || !checkpoint.restored) return;
+    size_t count = 0;
+    const std::string *first = nullptr;
+    for (const checkpoint::Parameter &saved : checkpoint.restored->manifest.parameters) {
+        if (checkpoint.registered.contains(saved.name)) continue;
+        if (count++ == 0) first = &saved.name;
+    }
+    if (count > 0)
+        log_line(
+            format_text("%zu of the restored tensors are not registered, the first is %s: "
+                        "checkpoints from now on do not hold them",
+                        count, first->c_str()));
+}
+
 Status save(ringrt_checkpoint_t &checkpoint, uint64_t step) {
     RINGRT_TRY(checkpoint.saver.start(checkpoint.registered.buffers(), {.step = step},
                                       checkpoint::SaveMode::inline_write));
-    return checkpoint.saver.finish();
+    RINGRT_TRY(checkpoint.saver.finish());
+    log_dropped(checkpoint);
+    checkpoint.restored.reset();
+    return {};
 }
 
 Status restore(ringrt_checkpoint_t &checkpoint, uint64_t &step) {
+    checkpoint.restored.reset();
     checkpoint::Manifest manifest;
+    checkpoint::Rest rest;
     RINGRT_TRY(checkpoint::load(checkpoint.group, checkpoint.store, checkpoint.registered.buffers(),
-                                manifest));
+                                manifest, checkpoint::kPauses_s, &rest));
+    checkpoint.restored = std::move(rest);
     step = manifest.step;
     return {};
+}
+
+// A tensor registered after a restore gets what the checkpoint holds of it.
+Status add(ringrt_checkpoint_t &checkpoint, checkpoint::Buffer buffer) {
+    const std::string name = buffer.parameter.name;
+    RINGRT_TRY(checkpoint.registered.add(std::move(buffer)));
+    if (!checkpoint.restored) return {};
+    Status loaded = checkpoint::load_late(checkpoint.store.files(), *checkpoint.restored,
+                                          *checkpoint.registered.find(name));
+    if (!loaded.ok()) checkpoint.registered.remove(name);
+    return loaded;
 }
 
 Status describe_block(int ndim, const uint64_t *offset, const uint64_t *extent,
@@ -98,7 +133,7 @@ ringrt_status_t ringrt_checkpoint_register(ringrt_checkpoint_t *checkpoint, cons
         checkpoint::Buffer buffer{.data = static_cast<std::byte *>(data)};
         RINGRT_TRY(describe(name, dtype, ndim, shape, buffer.parameter));
         buffer.bytes = bytes_of(buffer.parameter);
-        return checkpoint->registered.add(std::move(buffer));
+        return add(*checkpoint, std::move(buffer));
     });
 }
 
@@ -110,7 +145,17 @@ ringrt_status_t ringrt_checkpoint_register_block(ringrt_checkpoint_t *checkpoint
         checkpoint::Buffer buffer{.data = static_cast<std::byte *>(data)};
         RINGRT_TRY(describe(name, dtype, ndim, shape, buffer.parameter));
         RINGRT_TRY(describe_block(ndim, offset, extent, buffer));
-        return checkpoint->registered.add(std::move(buffer));
+        return add(*checkpoint, std::move(buffer));
+    });
+}
+
+ringrt_status_t ringrt_checkpoint_holds(ringrt_checkpoint_t *checkpoint, const char *name,
+                                        int *held) {
+    return guard(checkpoint, [&] {
+        if (!name || !held) return invalid("name or held is NULL");
+        const std::string wanted(name, strnlen(name, checkpoint::kNameBytesMax + 1));
+        *held = checkpoint->restored && checkpoint->restored->find(wanted) ? 1 : 0;
+        return Status{};
     });
 }
 

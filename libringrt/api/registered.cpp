@@ -31,9 +31,13 @@ Status Registered::add(checkpoint::Buffer buffer) {
     return {};
 }
 
-bool Registered::contains(const std::string &name) const {
+void Registered::remove(const std::string &name) {
+    if (contains(name)) buffers_.erase(place_of(name));
+}
+
+const checkpoint::Buffer *Registered::find(const std::string &name) const {
     const auto at = place_of(name);
-    return at != buffers_.end() && at->parameter.name == name;
+    return at != buffers_.end() && at->parameter.name == name ? &*at : nullptr;
 }
 
 Registered::Place Registered::place_of(const std::string &name) const {

@@ -21,7 +21,9 @@ class Registered {
     // Inserts a described buffer in name order, after it has found whether it is in GPU memory.
     // INVALID_ARGUMENT if there is one of that name.
     Status add(checkpoint::Buffer buffer);
-    [[nodiscard]] bool contains(const std::string &name) const;
+    void remove(const std::string &name);
+    [[nodiscard]] bool contains(const std::string &name) const { return find(name) != nullptr; }
+    [[nodiscard]] const checkpoint::Buffer *find(const std::string &name) const;  // may be null
     [[nodiscard]] const std::vector<checkpoint::Buffer> &buffers() const { return buffers_; }
 
   private:

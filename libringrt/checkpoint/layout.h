@@ -123,8 +123,8 @@ class Target {
     Block whole_, block_here_;
 };
 
-// One per saved parameter. Both lists are sorted by name. A buffer of the same name has the same
-// type and shape.
+// One per saved parameter, which refers to both lists. They are sorted by name. A buffer of the
+// same name has the same type and shape.
 [[nodiscard]] std::vector<Target> targets_of(const std::vector<Parameter> &saved,
                                              const std::vector<Buffer> &buffers);
 

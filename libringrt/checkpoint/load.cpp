@@ -21,49 +21,120 @@ struct Candidate {
     uint64_t manifest_bytes = 0;
 };
 
-Status same_parameters(const Manifest &manifest, const std::vector<Buffer> &buffers) {
-    for (size_t i = 0; i < std::max(manifest.parameters.size(), buffers.size()); ++i) {
-        const Parameter *saved = i < manifest.parameters.size() ? &manifest.parameters[i] : nullptr;
-        const Parameter *here = i < buffers.size() ? &buffers[i].parameter : nullptr;
-        if (!here || (saved && saved->name < here->name))
-            return {RINGRT_MISMATCH,
-                    "the checkpoint holds " + saved->name + ", which is not registered"};
-        if (!saved || here->name < saved->name)
-            return {RINGRT_MISMATCH,
-                    here->name + " is registered, but the checkpoint does not hold it"};
-        if (saved->dtype != here->dtype || saved->shape != here->shape)
-            return {RINGRT_MISMATCH, here->name + " has another type or shape in the checkpoint"};
-    }
-    return {};
+bool is_same(const Parameter &saved, const Parameter &here) {
+    return saved.dtype == here.dtype && saved.shape == here.shape;
 }
 
+Status another_type(const Parameter &here) {
+    return {RINGRT_MISMATCH, here.name + " has another type or shape in the checkpoint"};
+}
+
+Status same_parameters(const Manifest &manifest, const std::vector<Buffer> &buffers, bool partly) {
+    auto saved = manifest.parameters.begin();
+    const auto end = manifest.parameters.end();
+    for (auto here = buffers.begin();; ++here, ++saved) {
+        const bool last = here == buffers.end();
+        for (; saved != end && (last || saved->name < here->parameter.name); ++saved)
+            if (!partly)
+                return {RINGRT_MISMATCH,
+                        "the checkpoint holds " + saved->name + ", which is not registered"};
+        if (last) return {};
+        if (saved == end || here->parameter.name < saved->name)
+            return {RINGRT_MISMATCH,
+                    here->parameter.name + " is registered, but the checkpoint does not hold it"};
+        if (!is_same(*saved, here->parameter)) return another_type(here->parameter);
+    }
+}
+
+// Which of the parts that no buffer holds this rank checks.
+struct Share {
+    bool any = false;
+    int rank = 0, size = 1;
+
+    bool has(size_t shard) const {
+        return any && shard % static_cast<size_t>(size) == static_cast<size_t>(rank);
+    }
+};
+
 Part read_shards(Files &files, const std::string &directory, const Manifest &manifest,
-                 const std::vector<Buffer> &buffers) {
+                 const std::vector<Buffer> &buffers, const Share &share,
+                 std::vector<std::vector<uint32_t>> &shards_of) {
     std::vector<Piece> pieces;
     Staging staging;
     const std::vector<Target> targets = targets_of(manifest.parameters, buffers);
-    for (size_t i = 0; i < manifest.shards.size(); ++i) {
+    shards_of.assign(manifest.parameters.size(), {});
+    for (uint32_t i = 0; i < manifest.shards.size(); ++i) {
         const Shard &shard = manifest.shards[i];
         ShardReader reader(files);
         Status outcome = reader.open(directory + "/" + shard_name(shard.rank), shard,
                                      manifest.parameters.size());
         if (outcome.ok()) outcome = reader.read_into(targets, staging);
+        if (outcome.ok() && share.has(i))
+            outcome =
+                reader.verify([&](const TableRow &row) { return !targets[row.parameter].here(); });
         if (!outcome.ok()) return {outcome, static_cast<int32_t>(i), staging.failed()};
-        for (const TableRow &row : reader.table())
+        for (const TableRow &row : reader.table()) {
             pieces.push_back({row.parameter, row.offset, row.bytes});
+            std::vector<uint32_t> &holders = shards_of[row.parameter];
+            if (holders.empty() || holders.back() != i) holders.push_back(i);
+        }
     }
     if (Status tiled = check_tiling(manifest.parameters, std::move(pieces)); !tiled.ok())
         return {{RINGRT_CORRUPT, "shards: " + tiled.message}};
     return {};
 }
 
+Part load_part(Store &store, const std::string &name, const std::string &manifest_text,
+               const std::vector<Buffer> &buffers, const Share &share, Rest &out) {
+    out.directory = store.directory() + "/" + name;
+    if (Status parsed = parse_manifest(manifest_text, out.manifest); !parsed.ok()) return {parsed};
+    if (Status same = same_parameters(out.manifest, buffers, share.any); !same.ok()) return {same};
+    return read_shards(store.files(), out.directory, out.manifest, buffers, share, out.shards);
+}
+
 }  // namespace
 
 Part load_from(Store &store, const std::string &name, const std::string &manifest_text,
                const std::vector<Buffer> &buffers, Manifest &manifest) {
-    if (Status parsed = parse_manifest(manifest_text, manifest); !parsed.ok()) return {parsed};
-    if (Status same = same_parameters(manifest, buffers); !same.ok()) return {same};
-    return read_shards(store.files(), store.directory() + "/" + name, manifest, buffers);
+    Rest rest;
+    Part part = load_part(store, name, manifest_text, buffers, {}, rest);
+    manifest = std::move(rest.manifest);
+    return part;
+}
+
+Part load_from(Group &group, Store &store, const std::string &name,
+               const std::string &manifest_text, const std::vector<Buffer> &buffers,
+               Manifest &manifest, Rest *rest) {
+    if (!rest) return load_from(store, name, manifest_text, buffers, manifest);
+    Part part = load_part(store, name, manifest_text, buffers,
+                          {.any = true, .rank = group.rank(), .size = group.size()}, *rest);
+    manifest = rest->manifest;
+    return part;
+}
+
+const Parameter *Rest::find(const std::string &name) const {
+    const auto at = std::ranges::lower_bound(manifest.parameters, name, {}, &Parameter::name);
+    return at != manifest.parameters.end() && at->name == name ? &*at : nullptr;
+}
+
+Status load_late(Files &files, const Rest &rest, const Buffer &buffer, const Pauses &pauses_s) {
+    const Parameter *saved = rest.find(buffer.parameter.name);
+    if (!saved) return {};
+    if (!is_same(*saved, buffer.parameter)) return another_type(buffer.parameter);
+    const std::vector<Buffer> one = {buffer};
+    const std::vector<Target> targets = targets_of(rest.manifest.parameters, one);
+    return with_retries(pauses_s, [&]() -> Status {
+        Staging staging;
+        for (const uint32_t i :
+             rest.shards[static_cast<size_t>(saved - rest.manifest.parameters.data())]) {
+            const Shard &shard = rest.manifest.shards[i];
+            ShardReader reader(files);
+            RINGRT_TRY(
+                reader.open(rest.directory + "/" + shard_name(shard.rank), shard, targets.size()));
+            RINGRT_TRY(reader.read_into(targets, staging));
+        }
+        return {};
+    });
 }
 
 namespace {
@@ -187,9 +258,9 @@ Status read_again(Store &store, const std::string &name, const Manifest &manifes
 // Collective: tries one candidate. CORRUPT only if rank 0 has confirmed it.
 Status try_one(Group &group, Store &store, const std::string &name,
                const std::string &manifest_text, const std::vector<Buffer> &buffers, Manifest &out,
-               const Pauses &pauses_s) {
+               const Pauses &pauses_s, Rest *rest) {
     for (size_t tries = 0;; ++tries) {
-        const Part mine = load_from(store, name, manifest_text, buffers, out);
+        const Part mine = load_from(group, store, name, manifest_text, buffers, out, rest);
         std::vector<PartReport> all;
         if (Status told = gather(group, report_part(mine), all); !told.ok()) return told;
         const auto failed = std::ranges::find_if(
@@ -216,7 +287,8 @@ Status try_one(Group &group, Store &store, const std::string &name,
 
 // Collective: tries candidates until all ranks load one, or an error ends the load.
 Status try_candidates(Group &group, Store &store, Walk &walk, Status begun,
-                      const std::vector<Buffer> &buffers, Manifest &out, const Pauses &pauses_s) {
+                      const std::vector<Buffer> &buffers, Manifest &out, const Pauses &pauses_s,
+                      Rest *rest) {
     for (;;) {
         Candidate candidate;
         std::string manifest_text, name;
@@ -230,7 +302,8 @@ Status try_candidates(Group &group, Store &store, Walk &walk, Status begun,
         if (Status sent = broadcast(group, candidate); !sent.ok()) return sent;
         if (candidate.status_message.code != RINGRT_OK) return candidate.status_message.outcome();
         if (Status sent = share_manifest(group, candidate, manifest_text); !sent.ok()) return sent;
-        Status all = try_one(group, store, candidate.name, manifest_text, buffers, out, pauses_s);
+        Status all =
+            try_one(group, store, candidate.name, manifest_text, buffers, out, pauses_s, rest);
         if (all.ok() && group.rank() == 0)
             store.started_from(candidate.name, hash_text(manifest_text));
         if (all.code != RINGRT_CORRUPT) return all;
@@ -241,13 +314,13 @@ Status try_candidates(Group &group, Store &store, Walk &walk, Status begun,
 }  // namespace
 
 Status load(Group &group, Store &store, const std::vector<Buffer> &buffers, Manifest &out,
-            const Pauses &pauses_s) {
+            const Pauses &pauses_s, Rest *rest) {
     std::vector<Buffer> placed;
     RINGRT_TRY(agree_on_parameters(group, buffers, 0, &placed));
     Walk walk(store, pauses_s);
     Status begun;
     if (group.rank() == 0) begun = walk.begin();
-    return try_candidates(group, store, walk, begun, buffers, out, pauses_s);
+    return try_candidates(group, store, walk, begun, buffers, out, pauses_s, rest);
 }
 
 }  // namespace ringrt::checkpoint

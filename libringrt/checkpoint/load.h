@@ -30,8 +30,25 @@ Status with_retries(const Pauses &pauses_s, const std::function<Status()> &what)
 //   SUPERSEDED    a newer incarnation holds the directory
 // After any other outcome than ok and NOT_FOUND, the buffers' contents are undefined. `buffers` are
 // sorted by name; `store` is used only on rank 0.
+// With `rest`, the checkpoint may hold more than `buffers`; that is checked as well, each part by
+// one rank, so that damage in it also makes a load use an older checkpoint.
+struct Rest;
 Status load(Group &group, Store &store, const std::vector<Buffer> &buffers, Manifest &out,
-            const Pauses &pauses_s = kPauses_s);
+            const Pauses &pauses_s = kPauses_s, Rest *rest = nullptr);
+
+// What a load has left in the checkpoint, to be read later.
+struct Rest {
+    std::string directory;
+    Manifest manifest;
+    std::vector<std::vector<uint32_t>> shards;  // per parameter: indices of those that hold it
+
+    [[nodiscard]] const Parameter *find(const std::string &name) const;
+};
+
+// Not collective. Fills a buffer that was registered after the load, if the checkpoint holds it.
+// MISMATCH if it has another type or shape there; CORRUPT if the checkpoint was damaged since.
+Status load_late(Files &files, const Rest &rest, const Buffer &buffer,
+                 const Pauses &pauses_s = kPauses_s);
 
 // The checkpoint is damaged or unreadable: another one may be usable.
 [[nodiscard]] bool is_unusable(const Status &outcome);
@@ -47,5 +64,9 @@ struct Part {
 // aside.
 Part load_from(Store &store, const std::string &name, const std::string &manifest_text,
                const std::vector<Buffer> &buffers, Manifest &manifest);
+// With `rest` this rank also checks its share of what `buffers` do not hold.
+Part load_from(Group &group, Store &store, const std::string &name,
+               const std::string &manifest_text, const std::vector<Buffer> &buffers,
+               Manifest &manifest, Rest *rest);
 
 }  // namespace ringrt::checkpoint

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <bit>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -55,8 +56,8 @@ class ShardReader {
     // `staging`.
     Status read_into(const std::vector<Target> &targets, Staging &staging);
 
-    // Reads and checks the whole shard.
-    Status verify();
+    // Reads and checks the whole shard, or the rows that are `wanted`.
+    Status verify(const std::function<bool(const TableRow &)> &wanted = {});
 
   private:
     // A table row of which a buffer needs at least a part; its piece begins at `position`.

@@ -3,6 +3,7 @@
 multiproc_headers = tests/support/check.h tests/support/ranks.h tests/multiproc/layout.h
 multiproc_tests = \
 	tests/multiproc/test_checkpoint_handle \
+	tests/multiproc/test_checkpoint_late \
 	tests/multiproc/test_collectives \
 	tests/multiproc/test_comm \
 	tests/multiproc/test_comm_failures \
@@ -44,6 +45,11 @@ tests_multiproc_test_checkpoint_handle_SOURCES = tests/multiproc/test_checkpoint
 	tests/multiproc/checkpoint_ranks.h tests/support/blocks.h $(comm_support)
 tests_multiproc_test_checkpoint_handle_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_checkpoint_handle_LDADD = libringrt.la $(CHECK_LIBS)
+
+tests_multiproc_test_checkpoint_late_SOURCES = tests/multiproc/test_checkpoint_late.cpp \
+	tests/multiproc/checkpoint_ranks.h tests/support/blocks.h $(comm_support)
+tests_multiproc_test_checkpoint_late_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_checkpoint_late_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_multiproc_test_failures_SOURCES = tests/multiproc/test_failures.cpp tests/multiproc/training.h \
 	$(multiproc_headers)
