@@ -105,9 +105,23 @@ RINGRT_API ringrt_status_t ringrt_checkpoint_register_block(ringrt_checkpoint_t 
  * another type or shape in the checkpoint, and RINGRT_CORRUPT if the files were damaged since the restore, which has
  * checked them.
  *
- * ringrt_checkpoint_holds() sets *held to 1 if a tensor of this name would be filled now, or was registered before the
+ * ringrt_checkpoint_holds() sets *held to 1 if a tensor or blob of this name would be filled now, or was registered before the
  * restore; otherwise to 0. */
 RINGRT_API ringrt_status_t ringrt_checkpoint_holds(ringrt_checkpoint_t *checkpoint, const char *name, int *held);
+
+/* Sets this rank's part of a blob: bytes whose number may differ at each rank and change between saves (the state of
+ * a random number generator or a data loader, a serialized object). They are copied, and are in every save until they
+ * are set again. Each blob is set on all ranks, with 0 bytes on those that have none, and counts as a tensor of its
+ * name. */
+RINGRT_API ringrt_status_t ringrt_checkpoint_set_blob(ringrt_checkpoint_t *checkpoint, const char *name,
+                                                      const void *data, size_t bytes);
+
+/* Reads the part of a blob that rank `rank` of the restored checkpoint had set: any rank may read any part, because the
+ * number of ranks may have changed. Not collective. *data is library memory, valid until the next call. Returns
+ * RINGRT_NOT_FOUND if the checkpoint does not hold the blob, or was saved by fewer ranks (so rank 0, 1, 2 and so on can be read
+ * until then), if nothing was restored, and after the first save that succeeds. */
+RINGRT_API ringrt_status_t ringrt_checkpoint_get_blob(ringrt_checkpoint_t *checkpoint, const char *name, int rank,
+                                                      const void **data, size_t *bytes);
 
 /* Sets the CUDA stream (a cudaStream_t) for tensors in GPU memory; initially the default stream. A save copies
  * what they hold after all work enqueued on it before the call; a restore is ordered after that work as well. Data

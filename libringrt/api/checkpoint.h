@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,6 +62,8 @@ struct ringrt_checkpoint {
     ringrt::checkpoint::Saver saver;
     void *stream = nullptr;  // ringrt_checkpoint_set_stream()'s
     ringrt::Registered registered;
+    std::map<std::string, std::vector<std::byte>> blobs;
+    std::vector<std::byte> read_blob;  // ringrt_checkpoint_get_blob()'s
     // The restored checkpoint, until the first save.
     std::optional<ringrt::checkpoint::Rest> restored;
     bool busy = false;  // in a collective call, which may run callbacks

@@ -2,6 +2,7 @@
 // What a checkpoint holds, its saves and its restores.
 #include <signal.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "libringrt/api/checkpoint.h"
@@ -66,18 +67,31 @@ void log_dropped(const ringrt_checkpoint_t &checkpoint) {
     size_t count = 0;
     const std::string *first = nullptr;
     for (const checkpoint::Parameter &saved : checkpoint.restored->manifest.parameters) {
-        if (checkpoint.registered.contains(saved.name)) continue;
+        const bool is_held =
+            checkpoint.registered.contains(saved.name) || checkpoint.blobs.contains(saved.name);
+        if (is_held) continue;
         if (count++ == 0) first = &saved.name;
     }
     if (count > 0)
-        log_line(
-            format_text("%zu of the restored tensors are not registered, the first is %s: "
-                        "checkpoints from now on do not hold them",
-                        count, first->c_str()));
+        log_line(format_text(
+            "%zu of the restored tensors and blobs are not registered, the first is %s: "
+            "checkpoints from now on do not hold them",
+            count, first->c_str()));
+}
+
+// By name.
+std::vector<checkpoint::Buffer> tensors_and_blobs(ringrt_checkpoint_t &checkpoint) {
+    std::vector<checkpoint::Buffer> all = checkpoint.registered.buffers();
+    for (auto &[name, bytes] : checkpoint.blobs)
+        all.push_back(checkpoint::blob_buffer(name, bytes.data(), bytes.size()));
+    std::ranges::sort(all, {}, [](const checkpoint::Buffer &each) -> const std::string & {
+        return each.parameter.name;
+    });
+    return all;
 }
 
 Status save(ringrt_checkpoint_t &checkpoint, uint64_t step) {
-    RINGRT_TRY(checkpoint.saver.start(checkpoint.registered.buffers(), {.step = step},
+    RINGRT_TRY(checkpoint.saver.start(tensors_and_blobs(checkpoint), {.step = step},
                                       checkpoint::SaveMode::inline_write));
     RINGRT_TRY(checkpoint.saver.finish());
     log_dropped(checkpoint);
@@ -99,12 +113,46 @@ Status restore(ringrt_checkpoint_t &checkpoint, uint64_t &step) {
 // A tensor registered after a restore gets what the checkpoint holds of it.
 Status add(ringrt_checkpoint_t &checkpoint, checkpoint::Buffer buffer) {
     const std::string name = buffer.parameter.name;
+    if (checkpoint.blobs.contains(name)) return invalid("a blob of that name is set already");
+    if (checkpoint.registered.buffers().size() + checkpoint.blobs.size() >=
+        checkpoint::kParametersMax)
+        return invalid("at most 4096 buffers");
     RINGRT_TRY(checkpoint.registered.add(std::move(buffer)));
     if (!checkpoint.restored) return {};
     Status loaded = checkpoint::load_late(checkpoint.store.files(), *checkpoint.restored,
                                           *checkpoint.registered.find(name));
     if (!loaded.ok()) checkpoint.registered.remove(name);
     return loaded;
+}
+
+Status set_blob(ringrt_checkpoint_t &checkpoint, const char *name, const void *data, size_t bytes) {
+    checkpoint::Parameter blob;
+    RINGRT_TRY(describe(name, RINGRT_UINT8, 0, nullptr, blob));
+    if (!data && bytes > 0) return invalid("a blob's data is NULL");
+    if (checkpoint.registered.contains(blob.name))
+        return invalid("a buffer of that name is registered already");
+    if (checkpoint.registered.buffers().size() + checkpoint.blobs.size() >=
+            checkpoint::kParametersMax &&
+        !checkpoint.blobs.contains(blob.name))
+        return invalid("at most 4096 buffers");
+    const auto *from = static_cast<const std::byte *>(data);
+    checkpoint.blobs[blob.name] = std::vector<std::byte>(from, from + bytes);
+    return {};
+}
+
+Status get_blob(ringrt_checkpoint_t &checkpoint, const char *name, int rank, const void **data,
+                size_t *bytes) {
+    if (!name || !data || !bytes) return invalid("name, data or bytes is NULL");
+    if (rank < 0) return invalid("rank: expected 0 or more");
+    if (!checkpoint.restored)
+        return {RINGRT_NOT_FOUND, "no checkpoint was restored, or one was saved since"};
+    RINGRT_TRY(
+        checkpoint::load_blob(checkpoint.store.files(), *checkpoint.restored,
+                              std::string(name, strnlen(name, checkpoint::kNameBytesMax + 1)),
+                              static_cast<uint32_t>(rank), checkpoint.read_blob));
+    *data = checkpoint.read_blob.data();
+    *bytes = checkpoint.read_blob.size();
+    return {};
 }
 
 Status describe_block(int ndim, const uint64_t *offset, const uint64_t *extent,
@@ -147,6 +195,16 @@ ringrt_status_t ringrt_checkpoint_register_block(ringrt_checkpoint_t *checkpoint
         RINGRT_TRY(describe_block(ndim, offset, extent, buffer));
         return add(*checkpoint, std::move(buffer));
     });
+}
+
+ringrt_status_t ringrt_checkpoint_set_blob(ringrt_checkpoint_t *checkpoint, const char *name,
+                                           const void *data, size_t bytes) {
+    return guard(checkpoint, [&] { return set_blob(*checkpoint, name, data, bytes); });
+}
+
+ringrt_status_t ringrt_checkpoint_get_blob(ringrt_checkpoint_t *checkpoint, const char *name,
+                                           int rank, const void **data, size_t *bytes) {
+    return guard(checkpoint, [&] { return get_blob(*checkpoint, name, rank, data, bytes); });
 }
 
 ringrt_status_t ringrt_checkpoint_holds(ringrt_checkpoint_t *checkpoint, const char *name,

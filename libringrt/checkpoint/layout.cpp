@@ -91,6 +91,25 @@ void hold_block(Buffer &buffer, Block block) {
     buffer.block = std::move(block);
 }
 
+Buffer blob_buffer(std::string name, std::byte *data, uint64_t bytes) {
+    return {.parameter = {.name = std::move(name),
+                          .dtype = RINGRT_UINT8,
+                          .shape = {0},
+                          .sharded = true,
+                          .blob = true},
+            .data = data,
+            .bytes = bytes};
+}
+
+void Placement::place_blob(Buffer &buffer, const std::vector<uint64_t> &bytes) const {
+    uint64_t all = 0;
+    for (size_t i = 0; i < bytes.size(); ++i) {
+        if (i == static_cast<size_t>(rank_)) buffer.offset = all;
+        all += bytes[i];
+    }
+    buffer.parameter.shape = {all};
+}
+
 Status Placement::place(Buffer &buffer, const std::vector<Block> &blocks) {
     Parameter &parameter = buffer.parameter;
     const bool rows = std::ranges::all_of(

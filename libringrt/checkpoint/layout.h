@@ -28,6 +28,7 @@ struct Parameter {
     ringrt_dtype_t dtype = RINGRT_FLOAT32;
     std::vector<uint64_t> shape;  // empty: a scalar
     bool sharded = false;         // ranks hold different blocks; otherwise all hold the whole
+    bool blob = false;            // bytes, whose number may differ at each rank and in each save
     // In a checkpoint: the order of the bytes. Null: row-major.
     std::shared_ptr<const Tiling> tiling{};
 
@@ -62,6 +63,9 @@ Status check(const Parameter &parameter);
 // Bytes of a whole parameter that passed check().
 [[nodiscard]] uint64_t bytes_of(const Parameter &parameter);
 
+// A blob, of which this rank has these bytes.
+[[nodiscard]] Buffer blob_buffer(std::string name, std::byte *data, uint64_t bytes);
+
 // Makes `buffer` hold this block, which is inside the parameter's shape.
 void hold_block(Buffer &buffer, Block block);
 
@@ -71,6 +75,8 @@ void hold_block(Buffer &buffer, Block block);
 class Placement {
   public:
     explicit Placement(int rank) : rank_(rank) {}
+    // The same for a blob, of which each rank has a part; they are in rank order.
+    void place_blob(Buffer &buffer, const std::vector<uint64_t> &bytes) const;
     // MISMATCH if the blocks, one per rank, do not tile the parameter.
     Status place(Buffer &buffer, const std::vector<Block> &blocks);
 

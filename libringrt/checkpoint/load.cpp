@@ -12,6 +12,12 @@
 #include "libringrt/checkpoint/shard.h"
 
 namespace ringrt::checkpoint {
+
+Status check_same(const Parameter &saved, const Parameter &here) {
+    if (saved.dtype == here.dtype && saved.shape == here.shape && !saved.blob) return {};
+    return {RINGRT_MISMATCH, here.name + " has another type or shape in the checkpoint"};
+}
+
 namespace {
 
 // The checkpoint that rank 0 lets all ranks try next.
@@ -20,14 +26,6 @@ struct Candidate {
     char name[80] = {};
     uint64_t manifest_bytes = 0;
 };
-
-bool is_same(const Parameter &saved, const Parameter &here) {
-    return saved.dtype == here.dtype && saved.shape == here.shape;
-}
-
-Status another_type(const Parameter &here) {
-    return {RINGRT_MISMATCH, here.name + " has another type or shape in the checkpoint"};
-}
 
 Status same_parameters(const Manifest &manifest, const std::vector<Buffer> &buffers, bool partly) {
     auto saved = manifest.parameters.begin();
@@ -42,7 +40,7 @@ Status same_parameters(const Manifest &manifest, const std::vector<Buffer> &buff
         if (saved == end || here->parameter.name < saved->name)
             return {RINGRT_MISMATCH,
                     here->parameter.name + " is registered, but the checkpoint does not hold it"};
-        if (!is_same(*saved, here->parameter)) return another_type(here->parameter);
+        RINGRT_TRY(check_same(*saved, here->parameter));
     }
 }
 
@@ -110,31 +108,6 @@ Part load_from(Group &group, Store &store, const std::string &name,
                           {.any = true, .rank = group.rank(), .size = group.size()}, *rest);
     manifest = rest->manifest;
     return part;
-}
-
-const Parameter *Rest::find(const std::string &name) const {
-    const auto at = std::ranges::lower_bound(manifest.parameters, name, {}, &Parameter::name);
-    return at != manifest.parameters.end() && at->name == name ? &*at : nullptr;
-}
-
-Status load_late(Files &files, const Rest &rest, const Buffer &buffer, const Pauses &pauses_s) {
-    const Parameter *saved = rest.find(buffer.parameter.name);
-    if (!saved) return {};
-    if (!is_same(*saved, buffer.parameter)) return another_type(buffer.parameter);
-    const std::vector<Buffer> one = {buffer};
-    const std::vector<Target> targets = targets_of(rest.manifest.parameters, one);
-    return with_retries(pauses_s, [&]() -> Status {
-        Staging staging;
-        for (const uint32_t i :
-             rest.shards[static_cast<size_t>(saved - rest.manifest.parameters.data())]) {
-            const Shard &shard = rest.manifest.shards[i];
-            ShardReader reader(files);
-            RINGRT_TRY(
-                reader.open(rest.directory + "/" + shard_name(shard.rank), shard, targets.size()));
-            RINGRT_TRY(reader.read_into(targets, staging));
-        }
-        return {};
-    });
 }
 
 namespace {

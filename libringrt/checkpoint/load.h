@@ -50,8 +50,16 @@ struct Rest {
 Status load_late(Files &files, const Rest &rest, const Buffer &buffer,
                  const Pauses &pauses_s = kPauses_s);
 
+// Not collective. The part of a blob that this rank of the checkpoint saved; a rank that saved none
+// has an empty part. NOT_FOUND if there is no such blob or rank.
+Status load_blob(Files &files, const Rest &rest, const std::string &name, uint32_t rank,
+                 std::vector<std::byte> &out, const Pauses &pauses_s = kPauses_s);
+
 // The checkpoint is damaged or unreadable: another one may be usable.
 [[nodiscard]] bool is_unusable(const Status &outcome);
+
+// MISMATCH unless a saved parameter can be read as the one registered here.
+Status check_same(const Parameter &saved, const Parameter &here);
 
 // The outcome of one rank's part of a load.
 struct Part {

@@ -15,6 +15,7 @@ libruntime_la_SOURCES += \
 	libringrt/checkpoint/layout.h \
 	libringrt/checkpoint/load.cpp \
 	libringrt/checkpoint/load.h \
+	libringrt/checkpoint/load_late.cpp \
 	libringrt/checkpoint/local_level.cpp \
 	libringrt/checkpoint/local_level.h \
 	libringrt/checkpoint/manifest.cpp \

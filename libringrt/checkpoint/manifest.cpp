@@ -100,11 +100,13 @@ bool parse_parameter(Words &words, TilingReader &tilings, Manifest &out) {
     size_t dimensions = 0, tiling = 0;
     if (out.parameters.size() == kParametersMax || !out.shards.empty() || !words.take(type) ||
         !dtype_from_name(type, parameter.dtype) || !words.take(held) ||
-        (held != "whole" && held != "rows" && held != "tiling") ||
+        (held != "whole" && held != "rows" && held != "tiling" && held != "blob") ||
         (held == "tiling" && !words.number(tiling, kBlocksMax)) ||
         !words.number(dimensions, kDimensionsMax))
         return false;
     parameter.sharded = held != "whole";
+    parameter.blob = held == "blob";
+    if (parameter.blob && (parameter.dtype != RINGRT_UINT8 || dimensions != 1)) return false;
     parameter.shape.resize(dimensions);
     for (uint64_t &extent : parameter.shape)
         if (!words.number(extent, UINT64_MAX)) return false;

@@ -13,8 +13,10 @@
 //     gradients 1 7 16 9.4 …               what the reducer learned (gradients/learned.h)
 //     losses 4 0.2 2.5:0.7 6.5:0.61 …      the loss curve (job/loss_curve.h); neither is checked here
 //     block 0 0 0 32 5                     a tiling's number, a block's offsets and extents
-//     param float32 rows 2 64 10 layer1/w  type, whole|rows|tiling, dimensions, extents, name
+//     param float32 rows 2 64 10 layer1/w  type, whole|rows|tiling|blob, dimensions,
+//                                          extents, name
 //     param float32 tiling 0 2 64 10 w     its blocks, one after the other, are those of tiling 0
+//     param uint8 blob 1 4711 state        the parts of all ranks, in rank order, each in its shard
 //     shard 0 2560 1 0a1b2c3d4e5f6071      rank, bytes of data, pieces, hash of the piece table
 //     file 5120 77aa… state.pt             one per program file: bytes, hash, name
 //     end 5e0c…                            hash of everything above

@@ -60,6 +60,7 @@ TilingWriter::TilingWriter(const std::vector<Parameter> &parameters) {
 }
 
 std::string TilingWriter::held(const Parameter &parameter) const {
+    if (parameter.blob) return "blob";
     if (!parameter.tiling) return parameter.sharded ? "rows" : "whole";
     return format_text("tiling %zu", numbers_.at(parameter.tiling.get()));
 }

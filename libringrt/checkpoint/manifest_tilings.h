@@ -17,7 +17,7 @@ class TilingWriter {
   public:
     explicit TilingWriter(const std::vector<Parameter> &parameters);
     [[nodiscard]] const std::string &block_lines() const { return lines_; }
-    // "whole", "rows" or "tiling 0".
+    // "whole", "rows", "blob" or "tiling 0".
     [[nodiscard]] std::string held(const Parameter &parameter) const;
 
   private:

@@ -22,11 +22,16 @@ struct Begun {
     char fresh[96] = {};
 };
 
-// The blocks that the ranks hold, as numbers: each sharded buffer's offsets and extents.
+// The blocks that the ranks hold, as numbers: each sharded buffer's offsets and extents, and of a
+// blob its bytes.
 std::vector<uint64_t> numbers_of(const std::vector<Buffer> &buffers) {
     std::vector<uint64_t> out;
     for (const Buffer &buffer : buffers) {
         if (!buffer.parameter.sharded) continue;
+        if (buffer.parameter.blob) {
+            out.push_back(buffer.bytes);
+            continue;
+        }
         out.insert(out.end(), buffer.block.offset.begin(), buffer.block.offset.end());
         out.insert(out.end(), buffer.block.extent.begin(), buffer.block.extent.end());
     }
@@ -45,11 +50,18 @@ Status place_all(Group &group, std::vector<Buffer> &buffers) {
     size_t at = 0;  // of this buffer in a rank's numbers
     for (Buffer &buffer : buffers) {
         if (!buffer.parameter.sharded) continue;
+        const auto of_rank = [&](size_t rank) { return all.data() + rank * mine.size() + at; };
+        if (buffer.parameter.blob) {
+            std::vector<uint64_t> bytes;
+            for (size_t rank = 0; rank < size; ++rank) bytes.push_back(*of_rank(rank));
+            at += 1;
+            placement.place_blob(buffer, bytes);
+            continue;
+        }
         const size_t dimensions = buffer.parameter.shape.size();
         std::vector<Block> blocks;
         for (size_t rank = 0; rank < size; ++rank) {
-            const uint64_t *offset = all.data() + rank * mine.size() + at;
-            const uint64_t *extent = offset + dimensions;
+            const uint64_t *offset = of_rank(rank), *extent = offset + dimensions;
             blocks.push_back({{offset, extent}, {extent, extent + dimensions}});
         }
         at += 2 * dimensions;

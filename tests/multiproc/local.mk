@@ -2,6 +2,7 @@
 # Real ranks: forked processes on one host, over shared memory and TCP.
 multiproc_headers = tests/support/check.h tests/support/ranks.h tests/multiproc/layout.h
 multiproc_tests = \
+	tests/multiproc/test_checkpoint_blobs \
 	tests/multiproc/test_checkpoint_handle \
 	tests/multiproc/test_checkpoint_late \
 	tests/multiproc/test_collectives \
@@ -40,6 +41,11 @@ tests_multiproc_test_comm_failures_LDADD = libringrt.la $(CHECK_LIBS)
 tests_multiproc_test_comm_messages_SOURCES = tests/multiproc/test_comm_messages.cpp $(comm_support)
 tests_multiproc_test_comm_messages_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_comm_messages_LDADD = libringrt.la $(CHECK_LIBS)
+
+tests_multiproc_test_checkpoint_blobs_SOURCES = tests/multiproc/test_checkpoint_blobs.cpp \
+	tests/multiproc/checkpoint_ranks.h tests/support/blocks.h $(comm_support)
+tests_multiproc_test_checkpoint_blobs_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_checkpoint_blobs_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_multiproc_test_checkpoint_handle_SOURCES = tests/multiproc/test_checkpoint_handle.cpp \
 	tests/multiproc/checkpoint_ranks.h tests/support/blocks.h $(comm_support)

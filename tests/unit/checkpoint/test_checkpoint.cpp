@@ -66,8 +66,9 @@ TEST(manifest_round_trip_and_every_flipped_bit) {
                       .losses = "2 1.5:0.7 3.5:0.61",
                       .parameters = {{"a", RINGRT_FLOAT32, {64, 10}, true},
                                      {"b/c", RINGRT_UINT8, {}, false},
-                                     {"d", RINGRT_INT8, {2, 3}, true, columns},
-                                     {"e", RINGRT_INT64, {2, 3}, true, columns}},
+                                     {"d", RINGRT_INT8, {2, 3}, true, false, columns},
+                                     {"e", RINGRT_INT64, {2, 3}, true, false, columns},
+                                     {"f", RINGRT_UINT8, {4711}, true, true}},
                       .shards = {{0, 2560, 1, 0x0123456789abcdef}, {3, 1, 1, 1}}};
     const std::string good = format_manifest(manifest);
     Manifest back;
@@ -125,6 +126,9 @@ TEST(manifest_bombs_are_refused) {
         std::string("block 0 18446744073709551615 1\nparam int8 tiling 0 1 0 a\n"),
         std::string("param int8 whole 1 4 a\nblock 0 0 4\n"),
         std::string("block 0 0\n"),
+        std::string("param int8 blob 1 4 a\n"),
+        std::string("param uint8 blob 2 4 1 a\n"),
+        std::string("param uint8 blob 0 a\n"),
         std::string("block 0\n"),
         std::string("batch 0\n"),
         std::string("batch 4294967296\n"),
