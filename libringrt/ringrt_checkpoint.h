@@ -128,6 +128,39 @@ RINGRT_API ringrt_status_t ringrt_checkpoint_get_blob(ringrt_checkpoint_t *check
  * passes through 32 MiB of pinned memory. */
 RINGRT_API ringrt_status_t ringrt_checkpoint_set_stream(ringrt_checkpoint_t *checkpoint, void *stream);
 
+/* ---- callbacks ---------------------------------------------------------------------------------- */
+
+/* Brings the program's state in order before a save: waits for its own threads, gathers what is spread, sets blobs.
+ * Returns 0 on success; otherwise `error` gets one line with the cause, of at most error_bytes including its 0. */
+typedef int (*ringrt_checkpoint_hook_fn)(void *context, uint64_t step, char *error, size_t error_bytes);
+
+/* Sets a hook that every save calls on every rank, after the ranks have agreed on the step and before anything is read.
+ * It may register tensors and set blobs, and may communicate with the other ranks' hooks. If it fails at one rank,
+ * the save is called off at all with RINGRT_CHECKPOINT_FAILED and the line, and no file was touched. A rank without a
+ * hook (before_save NULL, as at first) takes part. */
+RINGRT_API ringrt_status_t ringrt_checkpoint_set_before_save(ringrt_checkpoint_t *checkpoint,
+                                                             ringrt_checkpoint_hook_fn before_save, void *context);
+
+/* Writes the program's own files into `directory`, or reads them from there. Returns 0 on success; otherwise `error`
+ * gets one line with the cause. The type of ringrt_saver_fn in ringrt.h. */
+typedef int (*ringrt_checkpoint_saver_fn)(void *context, const char *directory, uint64_t step, char *error,
+                                          size_t error_bytes);
+
+/* Sets callbacks for a program with its own checkpoint format, in addition to registered tensors or without any. Call
+ * it on all ranks before the first save or restore.
+ *
+ * Every save calls `save` on every rank, after the hook. The program chooses which ranks write what, but together they
+ * must write at least one file. Files are plain files named [A-Za-z0-9._-], not "manifest" or "shard-...", and closed
+ * when `save` returns. The library syncs and hashes them, and renames the directory to its final name only when
+ * everything is on disk. If `save` fails at one rank, the save fails at all. A restore calls `load` on every rank, for
+ * the newest checkpoint in which every file is intact; if `load` fails, it returns RINGRT_SYSTEM_ERROR with the
+ * callback's line.
+ *
+ * All callbacks run in the thread that called the library. They may communicate with other ranks' callbacks by other
+ * means, but may not save, restore or close this handle. */
+RINGRT_API ringrt_status_t ringrt_checkpoint_set_saver(ringrt_checkpoint_t *checkpoint, ringrt_checkpoint_saver_fn save,
+                                                       ringrt_checkpoint_saver_fn load, void *context);
+
 /* ---- save and restore --------------------------------------------------------------------------- */
 
 /* Collective. Saves the registered tensors as of `step`. Returns when the checkpoint is on disk. After

@@ -14,6 +14,7 @@
 #include "libringrt/api/communicator_group.h"
 #include "libringrt/api/guard.h"
 #include "libringrt/api/registered.h"
+#include "libringrt/checkpoint/before_save.h"
 #include "libringrt/checkpoint/load.h"
 #include "libringrt/checkpoint/save.h"
 #include "libringrt/ringrt_checkpoint.h"
@@ -64,6 +65,8 @@ struct ringrt_checkpoint {
     ringrt::Registered registered;
     std::map<std::string, std::vector<std::byte>> blobs;
     std::vector<std::byte> read_blob;  // ringrt_checkpoint_get_blob()'s
+    ringrt::checkpoint::BeforeSave before_save;
+    ringrt::checkpoint::ProgramSaver program;
     // The restored checkpoint, until the first save.
     std::optional<ringrt::checkpoint::Rest> restored;
     bool busy = false;  // in a collective call, which may run callbacks

@@ -91,6 +91,7 @@ std::vector<checkpoint::Buffer> tensors_and_blobs(ringrt_checkpoint_t &checkpoin
 }
 
 Status save(ringrt_checkpoint_t &checkpoint, uint64_t step) {
+    RINGRT_TRY(checkpoint::run_before_save(checkpoint.group, checkpoint.before_save, step));
     RINGRT_TRY(checkpoint.saver.start(tensors_and_blobs(checkpoint), {.step = step},
                                       checkpoint::SaveMode::inline_write));
     RINGRT_TRY(checkpoint.saver.finish());
@@ -105,6 +106,8 @@ Status restore(ringrt_checkpoint_t &checkpoint, uint64_t &step) {
     checkpoint::Rest rest;
     RINGRT_TRY(checkpoint::load(checkpoint.group, checkpoint.store, checkpoint.registered.buffers(),
                                 manifest, checkpoint::kPauses_s, &rest));
+    RINGRT_TRY(checkpoint::load_program_files(checkpoint.group, checkpoint.program,
+                                              checkpoint.store, manifest));
     checkpoint.restored = std::move(rest);
     step = manifest.step;
     return {};
@@ -213,6 +216,26 @@ ringrt_status_t ringrt_checkpoint_holds(ringrt_checkpoint_t *checkpoint, const c
         if (!name || !held) return invalid("name or held is NULL");
         const std::string wanted(name, strnlen(name, checkpoint::kNameBytesMax + 1));
         *held = checkpoint->restored && checkpoint->restored->find(wanted) ? 1 : 0;
+        return Status{};
+    });
+}
+
+ringrt_status_t ringrt_checkpoint_set_before_save(ringrt_checkpoint_t *checkpoint,
+                                                  ringrt_checkpoint_hook_fn before_save,
+                                                  void *context) {
+    return guard(checkpoint, [&] {
+        checkpoint->before_save = {before_save, context};
+        return Status{};
+    });
+}
+
+ringrt_status_t ringrt_checkpoint_set_saver(ringrt_checkpoint_t *checkpoint,
+                                            ringrt_checkpoint_saver_fn save,
+                                            ringrt_checkpoint_saver_fn load, void *context) {
+    return guard(checkpoint, [&] {
+        if (!save || !load) return invalid("save and load are both needed");
+        checkpoint->program = {save, load, context};
+        checkpoint->saver.set_program(checkpoint->program);
         return Status{};
     });
 }

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Checkpoints
 libruntime_la_SOURCES += \
+	libringrt/checkpoint/before_save.cpp \
+	libringrt/checkpoint/before_save.h \
 	libringrt/checkpoint/blocks.cpp \
 	libringrt/checkpoint/blocks.h \
 	libringrt/checkpoint/fence.cpp \

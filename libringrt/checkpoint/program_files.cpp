@@ -15,16 +15,13 @@ namespace {
 constexpr size_t kErrorBytes = 200;  // of the program's line: what a rank can send to the others
 constexpr size_t kReadBytes = 4 << 20;
 
-// Runs one program callback, which leaves one line on failure.
 bool call(ringrt_saver_fn function, void *context, const std::string &directory, uint64_t step,
           std::string &why) {
-    char error[kErrorBytes] = {};
-    const int result = function(context, directory.c_str(), step, error, sizeof error);
-    if (result == 0) return true;
-    why.assign(error, strnlen(error, sizeof error));
-    std::ranges::replace(why, '\n', ' ');
-    if (why.empty()) why = format_text("it returned %d and no error line", result);
-    return false;
+    return run_callback(
+        [&](char *error, size_t bytes) {
+            return function(context, directory.c_str(), step, error, bytes);
+        },
+        why);
 }
 
 Status no_plain_file(const std::string &path) {
@@ -73,6 +70,16 @@ int list_names(Files &files, const std::string &directory, std::vector<std::stri
 }
 
 }  // namespace
+
+bool run_callback(const std::function<int(char *error, size_t bytes)> &callback, std::string &why) {
+    char error[kErrorBytes] = {};
+    const int result = callback(error, sizeof error);
+    if (result == 0) return true;
+    why.assign(error, strnlen(error, sizeof error));
+    std::ranges::replace(why, '\n', ' ');
+    if (why.empty()) why = format_text("it returned %d and no error line", result);
+    return false;
+}
 
 // Other ranks may still be writing: some files are synced twice, but every file is synced.
 Status write_program_files(Files &files, const ProgramSaver &saver, const std::string &directory,

@@ -3,6 +3,7 @@
 // reads them. This module syncs them and checks them against the manifest.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct ProgramSaver {
 
     explicit operator bool() const { return save != nullptr; }
 };
+
+// Runs a callback that leaves one line in its buffer on failure, and returns whether it returned 0.
+bool run_callback(const std::function<int(char *error, size_t bytes)> &callback, std::string &why);
 
 // This rank's part: the program writes its files into `directory`, then they are synced.
 // CHECKPOINT_FAILED with the program's own error line.

@@ -111,6 +111,13 @@ uint64_t total_bytes(const std::vector<Buffer> &buffers) {
     return total;
 }
 
+Status same_step(size_t rank, uint64_t step, uint64_t of_rank_0) {
+    if (step == of_rank_0) return {};
+    return {RINGRT_MISMATCH, format_text("rank %zu is at step %llu, rank 0 at step %llu", rank,
+                                         static_cast<unsigned long long>(step),
+                                         static_cast<unsigned long long>(of_rank_0))};
+}
+
 Status agree_on_parameters(Group &group, const std::vector<Buffer> &buffers, uint64_t step,
                            std::vector<Buffer> *placed) {
     const Registered mine{parameters_hash(buffers), step};
@@ -122,11 +129,7 @@ Status agree_on_parameters(Group &group, const std::vector<Buffer> &buffers, uin
                 RINGRT_MISMATCH,
                 format_text("rank %zu registered other buffers than rank 0 (names, types, shapes)",
                             rank)};
-        if (all[rank].step != all[0].step)
-            return {RINGRT_MISMATCH,
-                    format_text("rank %zu is at step %llu, rank 0 at step %llu", rank,
-                                static_cast<unsigned long long>(all[rank].step),
-                                static_cast<unsigned long long>(all[0].step))};
+        RINGRT_TRY(same_step(rank, all[rank].step, all[0].step));
     }
     *placed = buffers;
     return place_all(group, *placed);

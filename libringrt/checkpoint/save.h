@@ -118,6 +118,9 @@ struct Written {
 // Total bytes of all parameters.
 [[nodiscard]] uint64_t total_bytes(const std::vector<Buffer> &buffers);
 
+// MISMATCH if a rank is at another step than rank 0.
+Status same_step(size_t rank, uint64_t step, uint64_t of_rank_0);
+
 // Collective. MISMATCH if ranks registered different parameters, are at different steps, or hold
 // blocks that do not tile. *placed gets the buffers as a save writes them (class Placement).
 Status agree_on_parameters(Group &group, const std::vector<Buffer> &buffers, uint64_t step,

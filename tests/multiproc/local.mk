@@ -3,6 +3,7 @@
 multiproc_headers = tests/support/check.h tests/support/ranks.h tests/multiproc/layout.h
 multiproc_tests = \
 	tests/multiproc/test_checkpoint_blobs \
+	tests/multiproc/test_checkpoint_callbacks \
 	tests/multiproc/test_checkpoint_handle \
 	tests/multiproc/test_checkpoint_late \
 	tests/multiproc/test_collectives \
@@ -46,6 +47,11 @@ tests_multiproc_test_checkpoint_blobs_SOURCES = tests/multiproc/test_checkpoint_
 	tests/multiproc/checkpoint_ranks.h tests/support/blocks.h $(comm_support)
 tests_multiproc_test_checkpoint_blobs_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_checkpoint_blobs_LDADD = libringrt.la $(CHECK_LIBS)
+
+tests_multiproc_test_checkpoint_callbacks_SOURCES = tests/multiproc/test_checkpoint_callbacks.cpp \
+	tests/multiproc/checkpoint_ranks.h tests/support/blocks.h $(comm_support)
+tests_multiproc_test_checkpoint_callbacks_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_checkpoint_callbacks_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_multiproc_test_checkpoint_handle_SOURCES = tests/multiproc/test_checkpoint_handle.cpp \
 	tests/multiproc/checkpoint_ranks.h tests/support/blocks.h $(comm_support)
