@@ -19,9 +19,10 @@
  * ringrt_checkpoint_last_error() returns one line with the cause and the remedy. No function exits,
  * aborts or throws. Functions marked "collective" must be called by all ranks in the same order;
  * they return the same status on all ranks unless the ranks lose each other. After
- * RINGRT_NOT_FOUND, RINGRT_INVALID_ARGUMENT, RINGRT_CHECKPOINT_FAILED and RINGRT_UNSUPPORTED the
- * program can continue. After RINGRT_PEER_LOST, RINGRT_TIMEOUT and RINGRT_ABORTED every later
- * collective call fails, and after RINGRT_SUPERSEDED every later save.
+ * RINGRT_NOT_FOUND, RINGRT_INVALID_ARGUMENT, RINGRT_CHECKPOINT_FAILED, RINGRT_UNSUPPORTED, and
+ * RINGRT_MISMATCH in what the ranks registered, the program can continue. After RINGRT_PEER_LOST,
+ * RINGRT_TIMEOUT and RINGRT_ABORTED every later collective call fails, and after RINGRT_SUPERSEDED
+ * every later save.
  *
  * The handle has its own connections: it may be used while operations of the communicator are in
  * progress, and may outlive it. One thread at a time may use it, except for
@@ -105,8 +106,8 @@ RINGRT_API ringrt_status_t ringrt_checkpoint_register_block(ringrt_checkpoint_t 
  * another type or shape in the checkpoint, and RINGRT_CORRUPT if the files were damaged since the restore, which has
  * checked them.
  *
- * ringrt_checkpoint_holds() sets *held to 1 if a tensor or blob of this name would be filled now, or was registered before the
- * restore; otherwise to 0. */
+ * ringrt_checkpoint_holds() sets *held to 1 if the restored checkpoint holds a tensor or blob of this name; otherwise,
+ * and after the first save that succeeds, to 0. */
 RINGRT_API ringrt_status_t ringrt_checkpoint_holds(ringrt_checkpoint_t *checkpoint, const char *name, int *held);
 
 /* Sets this rank's part of a blob: bytes whose number may differ at each rank and change between saves (the state of
@@ -118,8 +119,8 @@ RINGRT_API ringrt_status_t ringrt_checkpoint_set_blob(ringrt_checkpoint_t *check
 
 /* Reads the part of a blob that rank `rank` of the restored checkpoint had set: any rank may read any part, because the
  * number of ranks may have changed. Not collective. *data is library memory, valid until the next call. Returns
- * RINGRT_NOT_FOUND if the checkpoint does not hold the blob, or was saved by fewer ranks (so rank 0, 1, 2 and so on can be read
- * until then), if nothing was restored, and after the first save that succeeds. */
+ * RINGRT_NOT_FOUND if the checkpoint does not hold the blob, or was saved by fewer ranks (so rank 0, 1, 2 and so on can
+ * be read until then), if nothing was restored, and after the first save that succeeds. */
 RINGRT_API ringrt_status_t ringrt_checkpoint_get_blob(ringrt_checkpoint_t *checkpoint, const char *name, int rank,
                                                       const void **data, size_t *bytes);
 
@@ -174,8 +175,8 @@ RINGRT_API ringrt_status_t ringrt_checkpoint_save(ringrt_checkpoint_t *checkpoin
  * still alive cannot save any more. Returns RINGRT_NOT_FOUND if there is no checkpoint. Damaged checkpoints are set
  * aside with a line on stderr; if all are damaged, RINGRT_CORRUPT names them. RINGRT_MISMATCH: a registered tensor is
  * not in the checkpoint, or has another type or shape there. The checkpoint may hold more tensors: they can be
- * registered later, and those that are not registered by the next save are not in it (a line on stderr). After any failure but RINGRT_NOT_FOUND the tensors' contents are
- * undefined. */
+ * registered later, and those that are not registered by the next save are not in it (a line on stderr). After any
+ * failure but RINGRT_NOT_FOUND the tensors' contents are undefined. */
 RINGRT_API ringrt_status_t ringrt_checkpoint_restore(ringrt_checkpoint_t *checkpoint, uint64_t *step);
 
 #ifdef __cplusplus
