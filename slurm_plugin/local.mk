@@ -32,6 +32,7 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/extension.cpp slurm_plugin/controller/extension.h \
 	slurm_plugin/controller/fence.cpp slurm_plugin/controller/fence.h \
 	slurm_plugin/controller/free_places.cpp slurm_plugin/controller/free_places.h \
+	slurm_plugin/controller/gpu_shares.cpp slurm_plugin/controller/gpu_shares.h \
 	slurm_plugin/controller/in_flight.cpp slurm_plugin/controller/in_flight.h \
 	slurm_plugin/controller/job.cpp slurm_plugin/controller/job.h \
 	slurm_plugin/controller/job_machine.cpp slurm_plugin/controller/job_machine.h \

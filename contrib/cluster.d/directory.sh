@@ -49,8 +49,13 @@ make_hosts() {
 
 # Slurm accepts any character device; if mknod is not allowed, a plain file also works.
 make_gpu_files() {
-    local gpu
-    for ((gpu = 0; gpu < gpus; gpu++)); do
+    local gpu most=0 index types
+    for ((index = 1; index <= nodes; index++)); do
+        types=$(gpus_of_node $index)
+        gpu=$(($(sed 's/[^+]*://g' <<<"$types"))) # the sum over the types
+        most=$((gpu > most ? gpu : most))
+    done
+    for ((gpu = 0; gpu < most; gpu++)); do
         mknod -m 666 "$dir/dev/gpu$gpu" c 1 3 2>/dev/null || touch "$dir/dev/gpu$gpu"
     done
 }
@@ -126,12 +131,38 @@ write_proctrack() {
 
 write_bare_conf() {
     [ "$malleable" = no ] || echo "JobSubmitPlugins=malleable"
-    [ "$gpus" = 0 ] || echo "GresTypes=gpu"
-    echo "NodeName=n[1-$nodes] NodeHostname=localhost NodeAddr=127.0.0.1" \
-        "Port=[$((port + 1))-$((port + nodes))] CPUs=$cpus RealMemory=$((cpus * 1024))" \
-        "$([ "$gpus" = 0 ] || echo "Gres=gpu:$gpus")"
+    write_nodes
     [[ $conf == *PartitionName=main* ]] || echo "PartitionName=main Nodes=ALL Default=YES DefaultTime=1:00:00 MaxTime=7-0 State=UP"
-    [ "$gpus" = 0 ] || echo "Name=gpu File=$dir/dev/gpu[0-$((gpus - 1))]" >"$dir/gres.conf"
+}
+
+# One line for a node, because the nodes' GPUs may differ.
+write_nodes() {
+    local index node_gpus list types=gpu type count first
+    for type in ${gres//,/ }; do types+=,${type%%:*}; done
+    [ "$gpus$gres" = 0 ] || echo "GresTypes=$types"
+    for ((index = 1; index <= nodes; index++)); do
+        node_gpus=$(gpus_of_node $index) list='' first=0
+        for type in ${node_gpus//+/ }; do
+            count=${type##*:} type=${type%"$count"} type=${type%:}
+            [ "$count" != 0 ] || continue
+            list+=,gpu:${type:+$type:}$count
+            echo "NodeName=n$index Name=gpu ${type:+Type=$type }File=$dir/dev/gpu[$first-$((first + count - 1))]" >>"$dir/gres.conf"
+            first=$((first + count))
+        done
+        for type in ${gres//,/ }; do
+            [ -n "$list" ] || continue # only nodes with GPUs share them
+            list+=,$type
+            echo "NodeName=n$index Name=${type%%:*} Count=${type##*:}" >>"$dir/gres.conf"
+        done
+        echo "NodeName=n$index NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((port + index)) CPUs=$cpus" \
+            "RealMemory=$((cpus * 1024))${list:+ Gres=${list#,}}"
+    done
+}
+
+gpus_of_node() { # INDEX: the last of the list is that of the nodes that follow
+    local -a list
+    IFS=, read -ra list <<<"$gpus"
+    echo "${list[$1 - 1]:-${list[-1]}}"
 }
 
 write_env() {

@@ -129,7 +129,10 @@ std::vector<Pool> make_pools(const Observation &observation, const std::vector<M
         Pool &pool = pool_at(pools, index, nodes);
         pool.has_node[i] = true;
         // On a node that is closing, jobs may stay but no new ones start.
-        const int usable = std::max(0, node.gpus - held.rigid[i]);
+        const int shared = node_room.shared_gpus(static_cast<int>(i));
+        const int whole = std::max(0, node.gpus - held.rigid[i]);
+        // 22.05 also gives a GPU that is shared already to one job as a whole. That job keeps it.
+        const int usable = std::max(whole - shared, std::min(whole, held.malleable[i]));
         pool.capacity.node_gpus[i] = node.usable ? usable : std::min(usable, held.malleable[i]);
         pool.free.node_gpus[i] = node.usable ? std::max(0, usable - held.malleable[i]) : -1;
         pool.capacity.gpus_per_node = std::max(pool.capacity.gpus_per_node, node.gpus);

@@ -102,6 +102,22 @@ struct MemoryRequest {
     bool operator==(const MemoryRequest &) const = default;
 };
 
+// Of a GPU that jobs share: "shard" or "mps", and how many.
+struct GpuShare {
+    std::string kind;
+    int amount = 0;
+
+    bool operator==(const GpuShare &) const = default;
+};
+
+struct HeldShare {
+    int node = 0;  // index into nodes
+    int gpu = 0;   // Slurm's index on the node; -1: not known
+    int amount = 0;
+
+    bool operator==(const HeldShare &) const = default;
+};
+
 struct JobRecord {
     uint32_t id = 0;
     std::string array_task;  // "100_3" for an array task, as Slurm's commands name it; else empty
@@ -152,7 +168,11 @@ struct JobRecord {
     // refused (22.05 without accounting).
     bool has_stale_nodes = false;
     std::vector<std::pair<int, int>> gpus_on_node;  // (index into nodes, GPUs) while it holds any
-    std::string admin_comment;                      // bounded to 4096 bytes
+    // What it requests of one GPU on each node; gpus_requested then counts these GPUs while it is
+    // pending. And what it holds (gpu_shares.h).
+    GpuShare gpu_share;
+    std::vector<HeldShare> shares_held;
+    std::string admin_comment;  // bounded to 4096 bytes
     // Parsed by the Cluster from the AdminComment and the Comment, which is untrusted.
     std::optional<records::Intent> intent;  // none: it is rigid
     std::optional<records::Telemetry> telemetry;
@@ -174,6 +194,7 @@ struct NodeRecord {
     double reserved_from_s = 0;           // Unix time of the next reservation; 0: none is known
     std::vector<std::string> partitions;  // that start jobs on it; empty: all
     std::vector<std::string> gpu_types;   // empty: not known
+    std::vector<GpuShare> gpu_shares;     // what each of its GPUs can be shared as
     std::vector<std::string> features;
 
     bool operator==(const NodeRecord &) const = default;

@@ -26,7 +26,7 @@ int64_t held_gpus(const JobRecord &job) {
 
 }  // namespace
 
-NodeRoom::NodeRoom(const Observation &observation) {
+NodeRoom::NodeRoom(const Observation &observation) : shares_(observation) {
     bool is_known = false;
     nodes_.reserve(observation.nodes.size());
     for (const NodeRecord &node : observation.nodes) {
@@ -81,7 +81,7 @@ const NodeRoom::Node *NodeRoom::at(int node) const {
 
 NodeDemand NodeRoom::demand(const JobRecord &rigid, int node, int gpus) const {
     const Node &here = *at(node);
-    NodeDemand out{.gpus = gpus};
+    NodeDemand out{.gpus = shares_.whole_gpus(rigid, node, gpus)};
     if (rigid.whole_nodes)
         out.cpus = here.cpus.all;
     else if (rigid.gpus_requested > 0)
@@ -139,7 +139,9 @@ bool NodeRoom::fits_without_gpu_jobs(int index, const NodeDemand &demand) const 
     return fits(node.cpus, demand.cpus) && fits(node.mb, demand.mb);
 }
 
-void NodeRoom::take(int index, const NodeDemand &demand, int returned_gpus) {
+void NodeRoom::take(const JobRecord &rigid, int index, const NodeDemand &demand,
+                    int returned_gpus) {
+    shares_.take(rigid, index);
     Node &node = nodes_[static_cast<std::size_t>(index)];
     const int back = std::min(returned_gpus, node.lent_gpus);
     for (const auto &[amount, wanted] :

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // CPUs and memory of the nodes, for rigid jobs that lack these or whole nodes, and not only GPUs.
 // Malleable jobs hold CPUs and memory with their GPUs. So for such a job they return GPUs, and
-// leave idle GPUs alone whose CPUs it needs. A node whose CPUs are not known has enough. Pure.
+// leave idle GPUs alone whose CPUs it needs. A node whose CPUs are not known has enough. Also for
+// jobs that need a part of a GPU (gpu_shares.h). Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "slurm_plugin/controller/cluster.h"
+#include "slurm_plugin/controller/gpu_shares.h"
 
 namespace ringrt::controller {
 
@@ -25,7 +27,8 @@ class NodeRoom {
     // On how many nodes a job without GPUs runs at least.
     [[nodiscard]] int nodes_for(const JobRecord &rigid) const;
 
-    // Of a job that gets this many GPUs of the node.
+    // Of a job that gets this many GPUs of the node, or none if its shares have room on a GPU that
+    // jobs share already.
     [[nodiscard]] NodeDemand demand(const JobRecord &rigid, int node, int gpus) const;
 
     // How many GPUs of the node malleable jobs must not hold so that the demand fits there. free:
@@ -37,8 +40,11 @@ class NodeRoom {
     // GPUs is not foreseen.
     [[nodiscard]] bool fits_without_gpu_jobs(int node, const NodeDemand &demand) const;
 
-    // The demand is met there after this many GPUs have been returned.
-    void take(int node, const NodeDemand &demand, int returned_gpus);
+    // The job's demand is met there after this many GPUs have been returned.
+    void take(const JobRecord &rigid, int node, const NodeDemand &demand, int returned_gpus);
+
+    // How many GPUs of the node are in use through shares.
+    [[nodiscard]] int shared_gpus(int node) const { return shares_.shared_gpus(node); }
 
     // How many of the idle GPUs malleable jobs can use with the CPUs and the memory that are left.
     [[nodiscard]] int usable_gpus(int node, int idle) const;
@@ -74,6 +80,7 @@ class NodeRoom {
     void add(const JobRecord &job);
 
     std::vector<Node> nodes_;
+    GpuShares shares_;
     int64_t cpus_most_ = 0;                             // of a node; 0: none is known
     std::optional<int64_t> cpus_per_gpu_, mb_per_gpu_;  // the least that a malleable job needs
 };

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "slurm_plugin/controller/gpu_shares.h"
+
 namespace ringrt::controller {
 
 namespace {
@@ -46,6 +48,7 @@ bool may_use(const JobRecord &job, const NodeRecord &node, int node_index) {
         return false;
     if (!job.gpu_type.empty() && !node.gpu_types.empty() && !contains(node.gpu_types, job.gpu_type))
         return false;
+    if (!offers_share(node, job.gpu_share)) return false;
     if (!job.required_nodes.empty() &&
         std::ranges::find(job.required_nodes, node_index) == job.required_nodes.end())
         return false;
@@ -58,7 +61,8 @@ bool may_use(const JobRecord &job, const NodeRecord &node, int node_index) {
 
 bool have_same_nodes(const JobRecord &a, const JobRecord &b) {
     return a.partition == b.partition && a.gpu_type == b.gpu_type && a.features == b.features &&
-           a.required_nodes == b.required_nodes && a.excluded_nodes == b.excluded_nodes;
+           a.gpu_share == b.gpu_share && a.required_nodes == b.required_nodes &&
+           a.excluded_nodes == b.excluded_nodes;
 }
 
 bool is_choosy(const JobRecord &job, const Pool &pool) {

@@ -75,8 +75,10 @@ int RigidPlanner::freed_by(int node, double time_s) const {
 bool RigidPlanner::is_candidate(const JobRecord &rigid, int node, int gpus,
                                 const NodeRoom &node_room) const {
     const NodeRecord &record = observation_.nodes[at(node)];
+    const NodeDemand demand = node_room.demand(rigid, node, gpus);
     return pool_.has_node[at(node)] && record.usable && may_use(rigid, record, node) &&
-           node_room.fits_without_gpu_jobs(node, node_room.demand(rigid, node, gpus));
+           demand.gpus <= std::max(gpus, record.gpus) &&
+           node_room.fits_without_gpu_jobs(node, demand);
 }
 
 // The `count` nodes on which such a share is ready first; empty if there are fewer. Among nodes

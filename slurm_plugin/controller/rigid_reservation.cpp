@@ -70,7 +70,7 @@ class RigidReservation {
             const int kept =
                 node_room_.kept_gpus(index, demand, free_on(index), room_on(index)).value_or(gpus);
             const int returned = kept - std::min(kept, free_on(index));
-            node_room_.take(index, demand, returned);
+            node_room_.take(rigid, index, demand, returned);
             lenders_.take(index, returned);
             room_[node] -= kept;
             pool_.capacity.node_gpus[node] -= kept;
@@ -181,17 +181,17 @@ class RigidReservation {
     // How many of the node's GPUs are kept from malleable jobs if the job gets this many; nothing:
     // it lacks GPUs, CPUs or memory there even if all borrowed GPUs are returned.
     [[nodiscard]] std::optional<int> kept_for(const JobRecord &rigid, int node, int gpus) const {
-        if (gpus > room_on(node)) return std::nullopt;
-        return node_room_.kept_gpus(node, node_room_.demand(rigid, node, gpus), free_on(node),
-                                    room_on(node));
+        const NodeDemand demand = node_room_.demand(rigid, node, gpus);
+        if (demand.gpus > room_on(node)) return std::nullopt;
+        return node_room_.kept_gpus(node, demand, free_on(node), room_on(node));
     }
 
     // Whether the job could be placed on the node at all.
     [[nodiscard]] bool is_candidate(const JobRecord &rigid, int node) const {
         const auto index = static_cast<std::size_t>(node);
         const bool is_open = pool_.has_node[index] && pool_.free.node_gpus[index] >= 0;
-        return is_open && (room_[index] > 0 || rigid.gpus_requested == 0) &&
-               may_use(rigid, nodes_[index], node);
+        return is_open && may_use(rigid, nodes_[index], node) &&
+               (room_[index] > 0 || node_room_.demand(rigid, node, rigid.gpus_requested).gpus == 0);
     }
 
     // The GPUs that jobs there must return for this many.
@@ -229,7 +229,8 @@ class RigidReservation {
         for (std::size_t i = 0; i < room_.size(); ++i) {
             const int node = static_cast<int>(i);
             if (!is_candidate(rigid, node)) continue;
-            total += room_on(node);
+            const int shared = most - node_room_.demand(rigid, node, most).gpus;
+            total += std::max(shared, room_on(node));
             if (const std::optional<int> kept = kept_for(rigid, node, most))
                 places.push_back(
                     {cost_at(node, *kept), *kept - std::min(*kept, free_on(node)), node});

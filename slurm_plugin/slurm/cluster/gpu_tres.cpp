@@ -60,6 +60,16 @@ bool mentions_gpu(std::string_view text) {
     return found;
 }
 
+std::string_view share_item(std::string_view list) {
+    std::string_view found;
+    for_each_item(list, [&](std::string_view item) {
+        item = without_prefix(item);
+        const std::string_view name = item.substr(0, item.find_first_of(":=("));
+        if (found.empty() && (name == "shard" || name == "mps")) found = item;
+    });
+    return found;
+}
+
 std::optional<GpuTres> parse_gpu_tres(std::string_view text) {
     std::optional<GpuTres> found;
     bool several = false;

@@ -24,6 +24,10 @@ struct GpuTres {
 // The types in such a list, each once; empty if an item has no type.
 [[nodiscard]] std::vector<std::string> gpu_types(std::string_view list);
 
+// The first item of gres/shard or gres/mps, by which jobs share GPUs, as "shard:2(IDX:0)"; empty:
+// there is none. The text stays part of the list.
+[[nodiscard]] std::string_view share_item(std::string_view list);
+
 [[nodiscard]] bool mentions_gpu(std::string_view text);
 
 // For example "gres:gpu:a100:4": the name from `like` (if it has none, this Slurm's spelling), then

@@ -14,6 +14,7 @@
 #include "slurm_plugin/slurm/cluster/gpu_tres.h"
 #include "slurm_plugin/slurm/cluster/slurm_mails.h"
 #include "slurm_plugin/slurm/cluster/slurm_memory.h"
+#include "slurm_plugin/slurm/cluster/slurm_shares.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 
 namespace ringrt::slurm {
@@ -130,6 +131,32 @@ void add_held_gpus(const slurm_job_info_t &job, std::span<const NodeRecord> node
     }
 }
 
+// The job's share of a GPU on each node, and what it holds.
+void note_shares(const slurm_job_info_t &job, std::span<const NodeRecord> nodes,
+                 JobRecord &record) {
+    if (record.gpus_requested > 0) return;
+    record.gpu_share = gpu_share(bounded_text(job.tres_per_node));
+    if (record.gpu_share.amount == 0) {
+        record.gpu_share = gpu_share(bounded_text(job.tres_per_task));
+        constexpr uint32_t kTasksMost = 1000;
+        const int tasks =
+            job.num_tasks == NO_VAL ? 1 : static_cast<int>(std::min(job.num_tasks, kTasksMost));
+        const int nodes_wanted = std::max(1, record.nodes_requested);
+        record.gpu_share.amount *= (tasks + nodes_wanted - 1) / nodes_wanted;
+    }
+    if (record.gpu_share.amount == 0) return;
+    if (record.phase == JobPhase::pending && !waits_at_limit(job))
+        record.gpus_requested = record.nodes_requested;
+    if (record.phase == JobPhase::pending || record.phase == JobPhase::finished) return;
+    uint32_t next = 0;
+    for_each_node(job.node_inx, nodes.size(), [&](std::size_t node) {
+        if (next >= job.gres_detail_cnt || job.gres_detail_str == nullptr) return;
+        const std::string list = bounded_text(job.gres_detail_str[next++]);
+        for (const auto &held : held_shares(list, static_cast<int>(node)))
+            record.shares_held.push_back(held);
+    });
+}
+
 void add_times(const slurm_job_info_t &job, JobRecord &record) {
     record.submit_s = static_cast<double>(job.submit_time);
     record.begin_s = static_cast<double>(job.eligible_time);
@@ -172,35 +199,6 @@ void add_end(const slurm_job_info_t &job, JobRecord &record) {
         end.signal = WTERMSIG(status);
     else
         end.exit_code = WEXITSTATUS(status);
-}
-
-std::vector<std::string> split(std::string_view list) {
-    std::vector<std::string> out;
-    while (!list.empty()) {
-        const std::size_t end = std::min(list.find(','), list.size());
-        if (end > 0) out.emplace_back(list.substr(0, end));
-        list.remove_prefix(std::min(end + 1, list.size()));
-    }
-    return out;
-}
-
-bool is_usable(uint32_t state) {
-    constexpr uint32_t kOut =
-        NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND | NODE_STATE_RES |
-        NODE_STATE_MAINT | NODE_STATE_POWERED_DOWN | NODE_STATE_POWERING_DOWN |
-        NODE_STATE_REBOOT_ISSUED | NODE_STATE_INVALID_REG |
-        // These take effect once the node is idle, even for two seconds:
-        NODE_STATE_REBOOT_REQUESTED | NODE_STATE_POWER_DOWN | NODE_STATE_POWER_DRAIN;
-    if ((state & kOut) != 0) return false;
-    switch (state & NODE_STATE_BASE) {
-        case NODE_STATE_UNKNOWN:  // slurmctld has just started: the node is about to register
-        case NODE_STATE_IDLE:
-        case NODE_STATE_ALLOCATED:
-        case NODE_STATE_MIXED:
-            return true;
-        default:
-            return false;
-    }
 }
 
 // What decides where and for whom a job runs; its user may change it while the job is pending. (Not
@@ -299,6 +297,7 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
         record.qos = bounded_text(job.qos, kNameBytesMax);
     }
     record.memory = memory_of(job);
+    note_shares(job, nodes, record);
     record.whole_nodes = job.shared == JOB_SHARED_NONE;
     if (record.intent) record.telemetry = records::parse_telemetry(bounded_text(job.comment));
     if (record.phase == JobPhase::pending) {
@@ -312,38 +311,6 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
     add_times(job, record);
     add_end(job, record);
     return record;
-}
-
-std::vector<NodeRecord> node_records(const node_info_msg_t &nodes,
-                                     const partition_info_msg_t &partitions) {
-    std::vector<NodeRecord> records;
-    records.reserve(nodes.record_count);
-    for (const node_info_t &node : std::span(nodes.node_array, nodes.record_count)) {
-        NodeRecord record{.name = bounded_text(node.name, kNameBytesMax), .usable = false};
-        if (!record.name.empty()) {
-            record.gpus = count_gpus(bounded_text(node.gres));
-            record.gpu_types = gpu_types(bounded_text(node.gres));
-            record.features = split(
-                bounded_text(node.features_act != nullptr ? node.features_act : node.features));
-            note_amounts(node, record);
-            record.usable = is_usable(node.node_state);
-        }
-        records.push_back(std::move(record));
-    }
-    for (const partition_info_t &partition :
-         std::span(partitions.partition_array, partitions.record_count)) {
-        if ((partition.state_up & PARTITION_SCHED) == 0) continue;
-        const std::string name = bounded_text(partition.name, kNameBytesMax);
-        const bool shares_cpus = (partition.max_share & ~SHARED_FORCE) > 1;  // OverSubscribe
-        for_each_node(partition.node_inx, records.size(), [&](std::size_t node) {
-            records[node].partitions.push_back(name);
-            if (shares_cpus) records[node].cpus_free = records[node].cpus;
-        });
-    }
-    for (NodeRecord &record : records)
-        // An unnamed partition, which no job requests.
-        if (record.partitions.empty()) record.partitions.emplace_back();
-    return records;
 }
 
 }  // namespace ringrt::slurm

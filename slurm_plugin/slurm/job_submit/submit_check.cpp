@@ -11,6 +11,7 @@
 #include "slurm_plugin/slurm/slurm_compat.h"
 
 namespace ringrt::slurm {
+
 namespace {
 
 constexpr uint32_t kEntriesMax = 1024;      // of the SPANK environment that are read
@@ -113,6 +114,9 @@ std::optional<Refusal> refuse_layout(const job_desc_msg_t &job) {
         return leave_out("--ntasks-per-gpu", "there is one task per GPU");
     if (is_set(job.ntasks_per_socket) || is_set(job.ntasks_per_core))
         return leave_out("--ntasks-per-socket and --ntasks-per-core", follows);
+    for (const char *text : {job.tres_per_job, job.tres_per_node, job.tres_per_task})
+        if (const auto share = share_item(bounded(text, kTresBytesMax)); !share.empty())
+            return leave_out(shown(std::string(share).c_str()), "it has whole GPUs");
     if (mentions_gpu(bounded(job.tres_per_socket, kTresBytesMax)))
         return leave_out("--gpus-per-socket", follows);
     if (wants_whole_nodes(job)) return leave_out("--exclusive", "GPUs are allocated one by one");

@@ -108,6 +108,62 @@ TEST(a_job_without_gpus_gets_back_the_cpus_that_it_lacks) {
     }
 }
 
+// A node whose GPUs can be shared in four parts, and the parts that jobs have of each.
+void share(Site &site, int node, const std::string &kind, const std::vector<HeldShare> &held) {
+    site.seen.nodes[node].gpu_shares = {{"shard", 4}, {"mps", 4}};
+    JobRecord &job = site.add({}, 1);
+    job.gpu_share = {.kind = kind, .amount = 1};
+    job.shares_held = held;
+}
+
+TEST(a_job_with_shares_gets_back_one_gpu_on_a_node_that_has_no_room_for_them) {
+    struct Tried {
+        std::string kind;
+        int used, wanted, expected;  // parts in use on one GPU of the first node; GPUs that stay
+    };
+    // The first node has another GPU in use, the second node cannot be shared.
+    for (const auto &[kind, used, wanted, expected] : {Tried{"shard", 2, 2, 4},
+                                                       {"shard", 2, 3, 2},
+                                                       {"shard", 4, 4, 2},
+                                                       {"shard", 4, 5, 4},
+                                                       {"mps", 3, 1, 4},
+                                                       {"mps", 3, 2, 4}}) {
+        Site site(2);
+        site.malleable(1, {{0, 3}, {1, 1}}, 1);
+        site.add({{1, 3}}, 1);
+        share(site, 0, kind, {{.node = 0, .gpu = 3, .amount = used}});
+        JobRecord &waiting = site.waiting(1, 1, 1);
+        waiting.gpu_share = {.kind = kind, .amount = wanted};
+        ck_assert_msg(site.target() == expected, "%s %d + %d: %d GPUs", kind.c_str(), used, wanted,
+                      site.target());
+    }
+}
+
+TEST(jobs_with_shares_get_back_as_few_gpus_as_they_can_share) {
+    for (const auto &[jobs, kept] : {std::pair{1, 1}, {2, 1}, {3, 2}, {8, 4}}) {
+        Site site(2);
+        site.malleable(1, {{0, 4}, {1, 4}}, 1);
+        for (NodeRecord &node : site.seen.nodes) node.gpu_shares = {{"shard", 4}};
+        for (int i = 0; i < jobs; ++i)
+            site.waiting(1, 1, 1).gpu_share = {.kind = "shard", .amount = 2};
+        const int kept_now = site.plan().pools[0].capacity.kept_for_rigid;
+        ck_assert_msg(kept_now == kept, "%d jobs: %d GPUs", jobs, kept_now);
+    }
+}
+
+TEST(no_job_grows_onto_gpus_that_others_share) {
+    Site site(2);
+    site.malleable(1, {{0, 2}}, 1);
+    share(site, 1, "shard", {{1, 0, 2}, {1, 3, 1}});
+    share(site, 1, "shard", {{1, 0, 2}});
+    ck_assert_int_eq(site.plan().pools[0].free.node_gpus[1], 2);
+    // 22.05 gives GPUs that are shared to one job as a whole: it does not shrink for that.
+    site.malleable(1, {{1, 4}}, 1);
+    const Plan plan = site.plan();
+    ck_assert_int_eq(plan.pools[0].capacity.node_gpus[1], 4);
+    ck_assert_int_eq(plan.pools[0].free.node_gpus[1], 0);
+}
+
 TEST(a_job_without_gpus_gets_back_the_memory_that_it_lacks) {
     for (const auto &[mb, expected] :
          {std::pair{12'001, 4}, {12'000, 8}, {15'001, 4}, {16'001, 8}}) {

@@ -12,6 +12,7 @@
 #include "slurm_plugin/slurm/cluster/listed_amounts.h"
 #include "slurm_plugin/slurm/cluster/reservations.h"
 #include "slurm_plugin/slurm/cluster/slurm_records.h"
+#include "slurm_plugin/slurm/cluster/slurm_shares.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 #include "tests/support/check.h"
 
@@ -235,6 +236,60 @@ TEST(slurms_own_holds_are_distinguished_from_others) {
 }
 
 // Idle for two seconds, it would be restarted.
+TEST(shares_of_gpus_are_read_in_every_spelling) {
+    using ringrt::controller::GpuShare;
+    using ringrt::controller::HeldShare;
+    using ringrt::slurm::gpu_share;
+    using ringrt::slurm::held_shares;
+    ck_assert(gpu_share("gres:shard:2") == GpuShare({"shard", 2}));
+    ck_assert(gpu_share("gres/gpu:1,gres/mps:50") == GpuShare({"mps", 50}));
+    ck_assert(gpu_share("shard") == GpuShare({"shard", 1}));
+    for (const char *other : {"", "gres/gpu:a100:2", "gres/shards:2", "gres/nic:mpsx", "gpu:mps:"})
+        ck_assert_msg(gpu_share(other).amount == 0, "%s", other);
+    ck_assert(ringrt::slurm::shares_of_a_gpu("gpu:4(S:0-1),shard:16(S:0)", 4) ==
+              std::vector<GpuShare>({{"shard", 4}}));
+    ck_assert(ringrt::slurm::shares_of_a_gpu("gpu:4,mps:400,nic:1,shard:8", 4) ==
+              std::vector<GpuShare>({{"mps", 100}, {"shard", 2}}));
+    ck_assert(ringrt::slurm::shares_of_a_gpu("shard:16", 0).empty());
+    using Held = std::vector<HeldShare>;
+    ck_assert(held_shares("shard:2(IDX:3)", 1) == Held({{1, 3, 2}}));
+    ck_assert(held_shares("gpu:1(IDX:0),shard:4(IDX:0,2-3)", 0) ==
+              Held({{0, 0, 2}, {0, 2, 2}, {0, 3, 2}}));
+    ck_assert(held_shares("mps:50(0/100,50/100)", 0) == Held({{0, 1, 50}}));
+    for (const char *unknown : {"shard(CNT:2)", "shard:2", "shard:2)(", "gpu:2(IDX:0)"})
+        ck_assert_msg(held_shares(unknown, 0).empty(), "%s", unknown);
+}
+
+TEST(a_job_that_waits_for_shares_needs_one_gpu_on_each_node) {
+    char wanted[] = "gres/shard:2", each[] = "gres/mps:10", held[] = "shard:2(2/4,0/4)";
+    char *details[] = {held};
+    int32_t on[] = {1, 1, -1};
+    const std::vector<NodeRecord> nodes(2);
+    slurm_job_info_t job{};
+    job.job_state = JOB_PENDING;
+    job.priority = 1;
+    job.state_reason = WAIT_RESOURCES;
+    job.num_nodes = 2;
+    job.num_tasks = 3;
+    job.tres_per_node = wanted;
+    const auto waiting = ringrt::slurm::job_record(job, nodes);
+    ck_assert(waiting.gpus_requested == 2 && waiting.gpu_share.amount == 2 && !waiting.any_shares);
+    job.state_reason = WAIT_QOS_GRP_CPU;
+    ck_assert_int_eq(ringrt::slurm::job_record(job, nodes).gpus_requested, 0);
+    job.tres_per_node = nullptr;
+    job.tres_per_task = each;
+    ck_assert_int_eq(ringrt::slurm::job_record(job, nodes).gpu_share.amount, 20);
+    job.tres_per_node = wanted;
+    job.job_state = JOB_RUNNING;
+    job.node_inx = on;
+    job.gres_detail_str = details;
+    job.gres_detail_cnt = 1;
+    const auto running = ringrt::slurm::job_record(job, nodes);
+    ck_assert(running.gpus_requested == 0 && running.gpus_on_node.empty());
+    ck_assert(running.shares_held ==
+              std::vector<ringrt::controller::HeldShare>({{.node = 1, .gpu = 0, .amount = 2}}));
+}
+
 TEST(a_node_about_to_restart_takes_no_job) {
     for (const uint32_t flag : {NODE_STATE_REBOOT_REQUESTED, NODE_STATE_REBOOT_ISSUED,
                                 NODE_STATE_POWER_DOWN, NODE_STATE_POWER_DRAIN, NODE_STATE_DRAIN})

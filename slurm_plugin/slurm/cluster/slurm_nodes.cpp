@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The controller's records of nodes, from Slurm's listings of nodes and partitions.
+#include <algorithm>
+
+#include "slurm_plugin/slurm/cluster/gpu_tres.h"
+#include "slurm_plugin/slurm/cluster/slurm_memory.h"
+#include "slurm_plugin/slurm/cluster/slurm_records.h"
+#include "slurm_plugin/slurm/cluster/slurm_shares.h"
+
+namespace ringrt::slurm {
+
+using controller::NodeRecord;
+
+namespace {
+
+constexpr std::size_t kNodeNameBytesMax = 256;
+
+std::vector<std::string> split(std::string_view list) {
+    std::vector<std::string> out;
+    while (!list.empty()) {
+        const std::size_t end = std::min(list.find(','), list.size());
+        if (end > 0) out.emplace_back(list.substr(0, end));
+        list.remove_prefix(std::min(end + 1, list.size()));
+    }
+    return out;
+}
+
+bool is_usable(uint32_t state) {
+    constexpr uint32_t kOut =
+        NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND | NODE_STATE_RES |
+        NODE_STATE_MAINT | NODE_STATE_POWERED_DOWN | NODE_STATE_POWERING_DOWN |
+        NODE_STATE_REBOOT_ISSUED | NODE_STATE_INVALID_REG |
+        // These take effect once the node is idle, even for two seconds:
+        NODE_STATE_REBOOT_REQUESTED | NODE_STATE_POWER_DOWN | NODE_STATE_POWER_DRAIN;
+    if ((state & kOut) != 0) return false;
+    switch (state & NODE_STATE_BASE) {
+        case NODE_STATE_UNKNOWN:  // slurmctld has just started: the node is about to register
+        case NODE_STATE_IDLE:
+        case NODE_STATE_ALLOCATED:
+        case NODE_STATE_MIXED:
+            return true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
+std::vector<NodeRecord> node_records(const node_info_msg_t &nodes,
+                                     const partition_info_msg_t &partitions) {
+    std::vector<NodeRecord> records;
+    records.reserve(nodes.record_count);
+    for (const node_info_t &node : std::span(nodes.node_array, nodes.record_count)) {
+        NodeRecord record{.name = bounded_text(node.name, kNodeNameBytesMax), .usable = false};
+        if (!record.name.empty()) {
+            record.gpus = count_gpus(bounded_text(node.gres));
+            record.gpu_types = gpu_types(bounded_text(node.gres));
+            record.features = split(
+                bounded_text(node.features_act != nullptr ? node.features_act : node.features));
+            record.gpu_shares = shares_of_a_gpu(bounded_text(node.gres), record.gpus);
+            note_amounts(node, record);
+            record.usable = is_usable(node.node_state);
+        }
+        records.push_back(std::move(record));
+    }
+    for (const partition_info_t &partition :
+         std::span(partitions.partition_array, partitions.record_count)) {
+        if ((partition.state_up & PARTITION_SCHED) == 0) continue;
+        const std::string name = bounded_text(partition.name, kNodeNameBytesMax);
+        const bool shares_cpus = (partition.max_share & ~SHARED_FORCE) > 1;  // OverSubscribe
+        for_each_node(partition.node_inx, records.size(), [&](std::size_t node) {
+            records[node].partitions.push_back(name);
+            if (shares_cpus) records[node].cpus_free = records[node].cpus;
+        });
+    }
+    for (NodeRecord &record : records)
+        // An unnamed partition, which no job requests.
+        if (record.partitions.empty()) record.partitions.emplace_back();
+    return records;
+}
+
+}  // namespace ringrt::slurm
