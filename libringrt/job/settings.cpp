@@ -107,6 +107,8 @@ Status read_extension(const ringrt_config_t &config, const Environment &environm
             "the program's allgather (MPI)");
     const char *extendable = environment("RINGRT_EXTENDABLE");
     out.extendable = !out.is_extension && extendable && *extendable;
+    const char *wait = environment("RINGRT_STEP_WAIT");
+    out.ends_with_first_task = wait && *wait;
     return {};
 }
 

@@ -35,6 +35,8 @@ struct Settings {
     bool is_extension = false;  // of `base_job`; implies live_resize
     uint64_t base_job = 0;
     bool extendable = false;  // with live_resize: extensions can repeat its srun
+    // srun --wait: Slurm ends the step some time after its first task, so its ranks leave no node.
+    bool ends_with_first_task = false;
     uint32_t restart = 0;
     std::string scontrol;
     std::string channel;  // empty: none

@@ -41,7 +41,8 @@ Status StepBoundary::recover(uint64_t &step) {
 
 void StepBoundary::add_live(records::Telemetry &out) const {
     out.live = settings_.extendable;
-    if (resizer_ && slurm_.channel() && slurm_.channel()->is_there()) out.nodes = resizer_->nodes();
+    const bool can_be_told = slurm_.channel() && slurm_.channel()->is_there();
+    if (resizer_ && can_be_told && !settings_.ends_with_first_task) out.nodes = resizer_->nodes();
 }
 
 live::Position StepBoundary::position() const {

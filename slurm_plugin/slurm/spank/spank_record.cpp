@@ -96,19 +96,22 @@ uint32_t malleable_job() {
 
 void record_srun(spank_t spank) {
     if (spank_context() != S_CTX_LOCAL) return;
-    unsetenv(kExtendable);  // inherited from an enclosing step
+    for (const char *name : {kExtendable, kStepWait})
+        unsetenv(name);  // inherited from an enclosing step
     const uint32_t job_id = malleable_job();
     int words = 0;
     char **program = nullptr;
     if (job_id == 0 || spank_get_item(spank, S_JOB_ARGV, &words, &program) != ESPANK_SUCCESS ||
         words <= 0)
         return;
-    const auto script = script_of({.arguments = words_in("/proc/self/cmdline"),
-                                   .program_words = static_cast<std::size_t>(words),
-                                   .environment = words_in("/proc/self/environ"),
-                                   .directory = present_directory(),
-                                   .umask = present_umask(),
-                                   .open_files = open_files()});
+    const SrunCall call{.arguments = words_in("/proc/self/cmdline"),
+                        .program_words = static_cast<std::size_t>(words),
+                        .environment = words_in("/proc/self/environ"),
+                        .directory = present_directory(),
+                        .umask = present_umask(),
+                        .open_files = open_files()};
+    if (const std::string wait = step_wait(call); !wait.empty()) setenv(kStepWait, wait.c_str(), 1);
+    const auto script = script_of(call);
     const std::string directory = work_dir_of(job_id);
     if (!script || directory.empty()) return;
     const std::string path = directory + "/" + records::srun_record_name(job_id);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The SPANK plugin in sbatch, salloc and srun.
-#include <dlfcn.h>
-
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +8,7 @@
 
 #include "slurm_plugin/records/flag.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
+#include "slurm_plugin/slurm/spank/program_options.h"
 #include "slurm_plugin/slurm/spank/sbatch_flags.h"
 #include "slurm_plugin/slurm/spank/spank_contexts.h"
 #include "slurm_plugin/slurm/spank/step_variables.h"
@@ -96,34 +95,22 @@ bool can_be_malleable() {
 }
 
 // sbatch itself refuses --mem-per-gpu without GPUs, after the plugins have seen the options. The
-// job has as many GPUs as tasks, or MIN. sbatch exports `opt`, and libslurmfull the functions
-// (22.05 to 26.05).
+// job has as many GPUs as tasks, or MIN.
 void request_gpus(const char *range_text) {
-    using Get = char *(*)(void *options, const char *name);
-    using Set = int (*)(void *options, const char *name, const char *value, bool early);
-    void *options = dlsym(RTLD_DEFAULT, "opt");
-    const auto get = reinterpret_cast<Get>(dlsym(RTLD_DEFAULT, "slurm_option_get"));
-    const auto set = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "slurm_option_set"));
-    const auto is_set =
-        reinterpret_cast<bool (*)(void *, const char *)>(dlsym(RTLD_DEFAULT, "slurm_option_isset"));
-    if (options == nullptr || get == nullptr || set == nullptr || is_set == nullptr) return;
-    if (!is_set(options, "mem-per-gpu")) return;
+    if (!option_of_program("mem-per-gpu")) return;
     for (const char *gpus :
          {"gpus", "gpus-per-node", "gpus-per-task", "gpus-per-socket", "gres", "tres-per-task"})
-        if (is_set(options, gpus)) return;
+        if (option_of_program(gpus)) return;
     const auto range = records::parse_range(range_text);
     if (std::holds_alternative<records::FlagError>(range)) return;  // slurmctld reports it
-    if (is_set(options, "nodes") || is_set(options, "ntasks-per-node")) {
+    if (option_of_program("nodes") || option_of_program("ntasks-per-node")) {
         slurm_error(
             "--malleable: expected the GPUs as well, with --mem-per-gpu and --nodes or "
             "--ntasks-per-node (for example --gpus-per-node=1)");
         std::exit(1);
     }
-    char *tasks = is_set(options, "ntasks") ? get(options, "ntasks") : nullptr;
-    const std::string gpus =
-        tasks != nullptr ? tasks : std::to_string(std::get<records::GpuRange>(range).min);
-    slurm_xfree(reinterpret_cast<void **>(&tasks));
-    set(options, "gpus", gpus.c_str(), false);
+    const std::string min = std::to_string(std::get<records::GpuRange>(range).min);
+    set_option_of_program("gpus", option_of_program("ntasks").value_or(min));
 }
 
 }  // namespace

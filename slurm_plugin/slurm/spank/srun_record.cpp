@@ -29,18 +29,11 @@ constexpr std::array<std::string_view, 8> kWishes{
 
 // Variables of a single job: its GPUs, and those that this plugin sets. RINGRT_MALLEABLE is kept: a
 // program derives the split of its batch from it.
-constexpr std::array<std::string_view, 11> kOfOneJob{
-    "CUDA_VISIBLE_DEVICES",
-    "GPU_DEVICE_ORDINAL",
-    "HIP_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES",
-    "ZE_AFFINITY_MASK",
-    "RINGRT_CHANNEL",
-    "RINGRT_EXTENDABLE",
-    "RINGRT_EXTENDS",
-    "RINGRT_EXTENSION_TASKS",
-    "RINGRT_STEP_VARIABLES",
-    "_",
+constexpr std::array<std::string_view, 12> kOfOneJob{
+    "CUDA_VISIBLE_DEVICES",   "GPU_DEVICE_ORDINAL",    "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",   "ZE_AFFINITY_MASK",      "RINGRT_CHANNEL",
+    "RINGRT_EXTENDABLE",      "RINGRT_STEP_WAIT",      "RINGRT_EXTENDS",
+    "RINGRT_EXTENSION_TASKS", "RINGRT_STEP_VARIABLES", "_",
 };
 
 constexpr std::string_view kOptionOfSpank = "SLURM_SPANK__SLURM_SPANK_OPTION_";
@@ -90,6 +83,23 @@ bool is_passed_on(std::string_view entry) {
     // A program may select its training by the number of its array task.
     if (!name.starts_with("SLURM") || name.starts_with("SLURM_ARRAY_")) return true;
     return std::ranges::find(kWishes, name) != kWishes.end();
+}
+
+std::string step_wait(const SrunCall &call) {
+    std::string wait = "0";
+    for (const std::string &entry : call.environment)
+        if (entry.starts_with("SLURM_WAIT=")) wait = entry.substr(entry.find('=') + 1);
+    const std::vector<std::string> &words = call.arguments;
+    const std::size_t end = words.size() - std::min(call.program_words, words.size());
+    for (std::size_t i = 1; i < end; ++i) {
+        if (words[i] == "--wait" || words[i] == "-W")
+            wait = i + 1 < end ? words[i + 1] : wait;
+        else if (words[i].starts_with("--wait="))
+            wait = words[i].substr(7);
+        else if (words[i].size() > 2 && words[i].starts_with("-W"))
+            wait = words[i].substr(2);
+    }
+    return wait.find_first_not_of('0') == std::string::npos ? "" : wait;
 }
 
 std::optional<std::string> script_of(const SrunCall &call) {

@@ -34,7 +34,13 @@ struct SrunCall {
 // Whether an extension inherits this variable of the base: not those that Slurm sets for each job.
 [[nodiscard]] bool is_passed_on(std::string_view entry);
 
+// The value of --wait or SLURM_WAIT; empty: 0, or not given.
+[[nodiscard]] std::string step_wait(const SrunCall &call);
+
 // Set for the tasks of a step with a recorded srun.
 inline constexpr char kExtendable[] = "RINGRT_EXTENDABLE";
+
+// The same with --wait: Slurm ends the step so many seconds after its first task.
+inline constexpr char kStepWait[] = "RINGRT_STEP_WAIT";
 
 }  // namespace ringrt::slurm

@@ -27,3 +27,29 @@ timeout 5 scontrol -o show job "$base" | grep -o ' TRES=[^ ]*' | sed 's/^/#/'
 wait_for 90 "end of the base" is_state "$base" COMPLETED
 check_each_step_once $steps $steps
 check_weights $steps
+
+# A step that Slurm would end some time after its first task keeps its nodes: the base names none in its report.
+clear_jobs
+set_yaml "$(sed 's/^mode: .*/mode: act/' "$dir/malleable.yaml")"
+waiting() { # OPTION OF srun, VARIABLE
+    local name
+    name=wait$(tr -dc 0-9 <<<"$1 $2")
+    directory=$work/live_$name
+    own_directory
+    cd "$directory" || fail "no directory"
+    base=$(as_user sbatch --parsable -J "$name" --malleable=4:8 -o "$directory/base" \
+        --wrap "export RINGRT_LIVE_RESIZE=1 $2; srun $1 -n \$SLURM_NTASKS $live $steps 200") || fail "sbatch refused the base"
+    wait_for 40 "eight ranks" base_has 8
+    report() { timeout 5 scontrol -o show job "$base" | grep -q "ringrt/1 .*gpus=8 "; }
+    wait_for 20 "a report" report
+    [ "$name" = wait062 ] || sleep 8 # its first reports come before all ranks have voted
+}
+waiting --wait=60 ''
+tells 8 && fail "with srun --wait it offers its nodes"
+clear_jobs
+waiting '' SLURM_WAIT=61
+tells 8 && fail "with SLURM_WAIT it offers its nodes"
+clear_jobs
+waiting --wait=0 SLURM_WAIT=62
+wait_for 20 "a report with the nodes" tells 8
+clear_jobs

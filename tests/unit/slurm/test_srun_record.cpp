@@ -47,6 +47,28 @@ bool has(const Words &words, const std::string &word) {
 
 }  // namespace
 
+TEST(whether_slurm_ends_a_step_after_its_first_task) {
+    const auto wait = [](Words options, Words environment = {}) {
+        options.insert(options.begin(), "srun");
+        for (const char *word : {"./train", "--wait=9"}) options.emplace_back(word);
+        return step_wait({.arguments = options,
+                          .program_words = 2,
+                          .environment = std::move(environment),
+                          .directory = {},
+                          .open_files = {}});
+    };
+    EXPECT_TEXT(wait({}), "");
+    EXPECT_TEXT(wait({"-n2", "--wait=60"}), "60");
+    EXPECT_TEXT(wait({"--wait", "30", "-l"}), "30");
+    EXPECT_TEXT(wait({"-W5"}), "5");
+    EXPECT_TEXT(wait({"-W", "6"}), "6");
+    EXPECT_TEXT(wait({"--wait-for-switch=1"}), "");
+    EXPECT_TEXT(wait({}, {"SLURM_WAIT=61"}), "61");
+    EXPECT_TEXT(wait({"--wait=0"}, {"SLURM_WAIT=61"}), "");
+    EXPECT_TEXT(wait({"--wait"}), "");
+    EXPECT_TEXT(step_wait({}), "");
+}
+
 TEST(a_shell_repeats_it_word_by_word) {
     const TemporaryDirectory directory;
     const std::string out = repeated(
