@@ -93,7 +93,11 @@ std::string explain_running(const MalleableJob &job, const Target &target,
                             const JobTracker &tracker, const Scene &scene) {
     const std::string size = gpus_text(job.record->gpus_requested);
     if (target.job.pinned) {
-        std::string text = size + ": not resized because " + std::string(target.why_pinned);
+        // The minute after a resize ends by itself, a pending job's wait does not.
+        const bool waits_for_other = target.gap_contended && target.why_pinned == kResizedJustNow;
+        std::string text = size + ": not resized because " +
+                           (waits_for_other ? "a pending job would take its place"
+                                            : std::string(target.why_pinned));
         if (tracker.backoff.holds(scene.now_s))
             text += "; tried again in " + scene.until(tracker.backoff.until_s());
         return text;

@@ -75,7 +75,7 @@ std::string_view why_not_askable(const MalleableJob &job, const JobTracker &trac
     if (is_time_limit_near(job, now_s, options)) return "its time limit is near";
     if (!has_pending && job.intent.resizes > 0 &&
         age_s(job.intent.since_s, now_s) < options.min_resize_interval_s)
-        return "it was resized a moment ago";
+        return kResizedJustNow;
     return {};
 }
 

@@ -38,6 +38,7 @@ struct MalleableJob {
                                                        const Options &options);
 
 // Why a running job cannot be asked to resize now; empty: it can.
+inline constexpr std::string_view kResizedJustNow = "it was resized a moment ago";
 [[nodiscard]] std::string_view why_not_askable(const MalleableJob &job, const JobTracker &tracker,
                                                double now_s, bool has_pending,
                                                const Options &options);

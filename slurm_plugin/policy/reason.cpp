@@ -57,7 +57,8 @@ std::string explain(const Job &job, const Allotment &a, const Options &options) 
         case Reason::at_max:
             return has + ": its MAX; a larger MAX would let it grow";
         case Reason::best_gain:
-            return has + ": no other use of these GPUs gains more; " + step;
+            return has + ": no other use of these GPUs gains more; " +
+                   (2 * a.gpus > job.gpus_max ? "it is its MAX" : step);
         case Reason::no_gain:
             return has + ": more would not make it faster: " + step;
         case Reason::no_capacity:

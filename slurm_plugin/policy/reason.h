@@ -14,8 +14,8 @@ struct Options;
 
 enum class Reason : uint8_t {
     none,
-    at_max,           // has MAX
-    best_gain,        // doubled: the best saving per GPU
+    at_max,           // has MAX, and had it before
+    best_gain,        // doubled, perhaps to MAX: the best saving per GPU
     no_gain,          // the next doubling would not speed it up
     no_capacity,      // the next doubling does not fit
     restart_cost,     // the next doubling does not pay for the stop and restart

@@ -35,8 +35,8 @@ Reason reason_of(const SizeTable &table, int rank, int gpus, const Growth &next,
         const bool overcommitted = table.gpus(rank, row.stay) < row.now;
         return !facts.present_fits || overcommitted ? Reason::gave_to_rigid : Reason::gave_to_other;
     }
-    if (gpus > row.max / 2) return Reason::at_max;
     if (gpus > std::max(row.now, row.min)) return Reason::best_gain;
+    if (gpus > row.max / 2) return Reason::at_max;
     if (next.to >= 0) {
         const int kept = facts.capacity.kept_for_rigid;
         return kept > 0 && facts.free_gpus + kept >= gpus ? Reason::keeps_for_rigid

@@ -32,8 +32,8 @@ TEST(mode_observe_explains_from_the_first_minute) {
     const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
     world.run(40);
     EXPECT_TEXT(said_of(world, id),
-                "has 1 GPU, target 8 GPUs: its MAX; a larger MAX would let it grow; not signalled "
-                "(mode: observe)");
+                "has 1 GPU, target 8 GPUs: no other use of these GPUs gains more; it is its MAX; "
+                "not signalled (mode: observe)");
 }
 
 TEST(a_resize_in_progress_is_explained) {
@@ -47,6 +47,36 @@ TEST(a_resize_in_progress_is_explained) {
     EXPECT_TEXT(said_of(world, id),
                 "signalled 0 s ago to save and restart with 4 GPUs instead of 8; called off after "
                 "20 s");
+}
+
+// Not by its own last resize, which ends sooner.
+TEST(a_job_beside_a_waiting_rigid_job_is_explained_by_that) {
+    Options options = quick_options();
+    options.min_resize_interval_s = 600;
+    World world({4, 4}, options);
+    const uint32_t id = world.cluster.submit_malleable(4, 8, {.steps = 30000});
+    world.run(20);
+    world.cluster.submit_rigid(4, 20000);
+    world.run_until([&] { return world.cluster.count(EventKind::resized) > 0; }, 60);
+    world.run(10);
+    EXPECT_TEXT(said_of(world, id), "4 GPUs: not resized because it was resized a moment ago");
+    world.cluster.submit_rigid(4, 20000);
+    world.run(20);
+    EXPECT_TEXT(said_of(world, id),
+                "4 GPUs: not resized because a pending job would take its place");
+}
+
+// Growth to MAX is a decision; MAX is the reason only if it is kept.
+TEST(growth_to_max_is_explained_by_its_gain) {
+    World world({4, 4});
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    world.run_until([&] { return world.cluster.count(EventKind::released) > 0; }, 60);
+    const auto released = std::ranges::find(world.cluster.events, EventKind::released,
+                                            &ringrt::controller::Event::kind);
+    ck_assert(released != world.cluster.events.end() && released->to == 8);
+    EXPECT_TEXT(released->reason, "best_gain");
+    world.run(20);
+    EXPECT_TEXT(said_of(world, id), "8 GPUs: its MAX; a larger MAX would let it grow");
 }
 
 TEST(a_backoff_is_explained_with_its_end) {
