@@ -7,8 +7,7 @@ malleable_la_SOURCES = \
 	slurm_plugin/slurm/slurm_compat.h \
 	slurm_plugin/slurm/spank/spank_notice.cpp \
 	slurm_plugin/slurm/spank/spank_channel.cpp \
-	slurm_plugin/slurm/spank/program_options.h slurm_plugin/slurm/spank/sbatch_flags.h \
-	slurm_plugin/slurm/spank/spank_contexts.h \
+	slurm_plugin/slurm/spank/sbatch_flags.h slurm_plugin/slurm/spank/spank_contexts.h \
 	slurm_plugin/slurm/spank/spank_malleable.cpp \
 	slurm_plugin/slurm/spank/spank_record.cpp \
 	slurm_plugin/slurm/spank/spank_step.cpp \

@@ -4,11 +4,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <variant>
 
 #include "slurm_plugin/records/flag.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
-#include "slurm_plugin/slurm/spank/program_options.h"
 #include "slurm_plugin/slurm/spank/sbatch_flags.h"
 #include "slurm_plugin/slurm/spank/spank_contexts.h"
 #include "slurm_plugin/slurm/spank/step_variables.h"
@@ -94,25 +92,6 @@ bool can_be_malleable() {
     std::exit(1);  // an optional plugin's error would be ignored
 }
 
-// sbatch itself refuses --mem-per-gpu without GPUs, after the plugins have seen the options. The
-// job has as many GPUs as tasks, or MIN.
-void request_gpus(const char *range_text) {
-    if (!option_of_program("mem-per-gpu")) return;
-    for (const char *gpus :
-         {"gpus", "gpus-per-node", "gpus-per-task", "gpus-per-socket", "gres", "tres-per-task"})
-        if (option_of_program(gpus)) return;
-    const auto range = records::parse_range(range_text);
-    if (std::holds_alternative<records::FlagError>(range)) return;  // slurmctld reports it
-    if (option_of_program("nodes") || option_of_program("ntasks-per-node")) {
-        slurm_error(
-            "--malleable: expected the GPUs as well, with --mem-per-gpu and --nodes or "
-            "--ntasks-per-node (for example --gpus-per-node=1)");
-        std::exit(1);
-    }
-    const std::string min = std::to_string(std::get<records::GpuRange>(range).min);
-    set_option_of_program("gpus", option_of_program("ntasks").value_or(min));
-}
-
 }  // namespace
 
 void register_options(spank_t spank) {
@@ -142,7 +121,6 @@ void forward_options(spank_t spank) {
         const std::string bounded(value, strnlen(value, kValueBytesMax));
         spank_job_control_setenv(spank, kFlags[i].control, bounded.c_str(), 1);
     }
-    if (is_malleable && is_sbatch()) request_gpus(value_of(0));
     if (is_malleable) spank_job_control_setenv(spank, kLayoutControl, kTaskPerGpu, 1);
 }
 

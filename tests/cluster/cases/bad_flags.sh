@@ -25,7 +25,6 @@ refused 'for example 2:00' "${job[@]}" --malleable-grace=soon
 for option in --nodes=1-4 --exclusive --no-requeue --nodelist=n1 --mincpus=8; do
     refused "leave out --" "${job[@]}" "$option"
 done
-refused 'expected the GPUs as well, with --mem-per-gpu' "${job[@]}" --mem-per-gpu=100M --nodes=2
 refused 'one task per GPU' "${job[@]}" --gpus=4 --ntasks=2
 refused 'got "--nodes=2"' "${job[@]}" --nodes=2
 refused '2 tasks and 4 GPUs a node' "${job[@]}" --ntasks-per-node=2 --gpus-per-node=4

@@ -71,10 +71,6 @@ becomes torchrun "4 1 1 node=4 tasks=node" 1:8 '--nodes=1
 becomes per-gpu "2 - 2" 1:8 '--gpus=2
 --cpus-per-gpu=2
 --mem-per-gpu=100M'
-# sbatch alone refuses these two: memory for each GPU, and no number of GPUs.
-becomes memory "2 - 2" 2:8 --mem-per-gpu=100M
-becomes memory-tasks "4 - 4" 1:8 '--ntasks=4
---mem-per-gpu=100M'
 becomes plain-gres "2 - 2" 1:8 --gres=gpu:2
 script off-ladder '--gpus=3' true
 submit --hold --malleable=1:8
