@@ -52,4 +52,5 @@ start_job uneven2 --malleable=2:8 -- 100000 100
 second=$job
 wait_for 60 "start of the second job" is_state "$second" RUNNING
 wait_for 90 "growth of the second job" eval '[ "$(gpus_of $second)" -ge 4 ] && is_state $second RUNNING && is_state $first RUNNING'
+wait_for 20 "ten steps of the second job" has_steps 10
 check_steps
