@@ -152,6 +152,10 @@ TEST(manifest_bombs_are_refused) {
         Status refused = parse_manifest(sealed(kHead + bad), out);
         ck_assert_msg(refused.code == RINGRT_CORRUPT, "accepted: %s", bad.c_str());
     }
+}
+
+TEST(long_manifests_are_refused) {
+    Manifest out;
     std::string many = kHead;
     for (size_t i = 0; i <= kParametersMax; ++i)
         many += format_text("param uint8 whole 0 p%05zu\n", i);
