@@ -197,8 +197,8 @@ RINGRT_API ringrt_status_t ringrt_barrier(ringrt_t *rt);
  * forward pass uses them, the same on all ranks, before the first is ready. All have the same dtype and op.
  * Once gradients are registered, the other collectives and ringrt_step() may be called only between steps:
  * after a step's last ringrt_gradient_wait() and before the next step's first ringrt_gradient_ready(). With
- * live_resize: register gradients before ringrt_restore() and keep them in host memory. The first wait of a step
- * then returns when all its sums are complete. After RINGRT_PEER_LOST the step is discarded; call ringrt_restore()
+ * live_resize: register gradients before ringrt_restore(); the first wait of a step then returns when all its sums
+ * are complete, also on a GPU. After RINGRT_PEER_LOST the step is discarded; call ringrt_restore()
  * when no other thread is in ringrt_gradient_ready(). The buffers are then the program's again. */
 RINGRT_API ringrt_status_t ringrt_gradient_register(ringrt_t *rt, const char *name, size_t count,
                                                     ringrt_dtype_t dtype, ringrt_op_t op, int *id);
@@ -212,8 +212,8 @@ RINGRT_API ringrt_status_t ringrt_gradient_ready(ringrt_t *rt, int id, void *buf
 /* Waits for the sum of this gradient. Call it for every gradient in every step, before the layer that needs it.
  * A rank's first call in a step declares its backward pass finished: gradients that are not ready by then count
  * as zero in this step. *sum (sum may be NULL) is the buffer given to ringrt_gradient_ready(); if there was
- * none, it is library memory that is valid until the next step's first gradient. Before the first step it is
- * NULL. For stream-ordered sums in GPU memory the stream waits, not the caller. */
+ * none, it is library memory that is valid until the next step's first gradient, but on a GPU with live_resize
+ * only until ringrt_step(). Before the first step it is NULL. For stream-ordered sums in GPU memory the stream waits, not the caller. */
 RINGRT_API ringrt_status_t ringrt_gradient_wait(ringrt_t *rt, int id, const void **sum);
 
 /* ---- the share of a batch ---------------------------------------------------------------------- */

@@ -72,8 +72,6 @@ Status report_ready(ringrt_t &rt, int id, void *buffer) {
     if (rt.resizer && rt.resizer->is_outside()) return rt.group.outcome(RINGRT_INVALID_ARGUMENT);
     bool on_gpu = false;
     RINGRT_TRY(rt.communicator().device().memory_kind_of(buffer, buffer, &on_gpu));
-    if (on_gpu)
-        if (Status can = not_live(rt, "gradients in GPU memory"); !can.ok()) return can;
     return rt.reducer->ready(id, buffer,
                              on_gpu ? GradientReducer::Place::Gpu : GradientReducer::Place::Host);
 }

@@ -119,8 +119,15 @@ ringrt_status_t GpuStep::zeros(uint32_t id, uint64_t bytes, std::byte **out) {
     });
 }
 
-ringrt_status_t GpuStep::over(bool *out) {
-    const Status asked = communicator_.device().passed(ended_.waits.back().ended, out);
+ringrt_status_t GpuStep::summed(bool *out) {
+    *out = true;
+    return sent_.empty() ? RINGRT_OK : passed(sent_.back().at.ended, out);
+}
+
+ringrt_status_t GpuStep::over(bool *out) { return passed(ended_.waits.back().ended, out); }
+
+ringrt_status_t GpuStep::passed(const Gpu::Event &event, bool *out) {
+    const Status asked = communicator_.device().passed(event, out);
     if (asked.ok()) return communicator_.failure();
     return communicator_.with_device([&](DeviceCollectives &) { return asked; });
 }

@@ -61,12 +61,15 @@ class GpuStep {
                                 const std::vector<std::byte *> &gradients);
     // Zeros in GPU memory for a gradient that is missing on this rank.
     ringrt_status_t zeros(uint32_t id, uint64_t bytes, std::byte **out);
+    // Whether the GPU has finished all enqueued transfers.
+    ringrt_status_t summed(bool *out);
     // After end(): whether the GPU has finished the step.
     ringrt_status_t over(bool *out);
     // Then passes the step's times to the learner and the trace. `names`: by gradient.
     void report(Learner &learner, Trace &trace, const std::vector<std::string> &names);
 
   private:
+    ringrt_status_t passed(const Gpu::Event &event, bool *out);
     struct Wait {
         uint32_t id = 0;
         Gpu::Event begun, ended;

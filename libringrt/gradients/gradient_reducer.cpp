@@ -197,6 +197,8 @@ void GradientReducer::use(Communicator &communicator) {
     speeds_.clear();
     active_ = false;
     failed_ = {};
+    gpu_.reset();  // it uses the present communicator
+    place_.reset();
     communicator_ = &communicator;
 }
 

@@ -86,8 +86,8 @@ class GradientReducer {
     // again. Calls fail until use().
     void discard_lost_step();
     // Continues with the ranks of `communicator`; collective in that all of them do. No step is
-    // under way, or it is discarded. The sums of a finished step stay valid. The present
-    // communicator must still exist.
+    // under way, or it is discarded. The sums of a finished step stay valid, but in GPU
+    // memory only those in the program's buffers. The present communicator must still exist.
     void use(Communicator &communicator);
     // What the ranks must have in common: types, names and sizes.
     [[nodiscard]] std::string layout() const;
@@ -134,12 +134,14 @@ class GradientReducer {
     ringrt_status_t run_transfer(size_t number, std::unique_lock<std::mutex> &lock);
     ringrt_status_t run_gpu_transfer(size_t number, std::unique_lock<std::mutex> &lock);
     ringrt_status_t run_mirrored(const Transfer &transfer);
+    ringrt_status_t await_sums(std::unique_lock<std::mutex> &lock);
     ringrt_status_t learn_from_gpu(std::unique_lock<std::mutex> &lock);
     Status take_place(const Gradient &gradient, Place place);
     ringrt_status_t use_zero_buffer(uint32_t id);
     ringrt_status_t use_zero_buffers(const Transfer &transfer);
     // Whether times are GPU times.
     [[nodiscard]] bool in_stream_order() const { return gpu_ && !gpu_->mirrored(); }
+    [[nodiscard]] bool sums_are_awaited() const { return config_.whole_steps && in_stream_order(); }
     bool wait_until_ready(const Transfer &transfer, std::unique_lock<std::mutex> &lock);
     bool wait_until_due(const Transfer &transfer, std::unique_lock<std::mutex> &lock);
     void point_at_buffers(const Transfer &transfer);

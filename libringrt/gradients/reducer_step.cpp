@@ -8,6 +8,8 @@
 
 namespace ringrt {
 
+constexpr auto kGpuNap = std::chrono::microseconds(100);  // between two looks at the GPU
+
 // The thread has thrown: this rank's calls fail, and the abort informs the other ranks.
 void GradientReducer::fail(ringrt_status_t status, const char *what) {
     communicator_->abort();
@@ -64,7 +66,25 @@ ringrt_status_t GradientReducer::run_step(std::unique_lock<std::mutex> &lock) {
         const ringrt_status_t status = run_transfer(i, lock);
         if (status != RINGRT_OK || stop_) return status;
     }
+    if (sums_are_awaited()) {
+        const ringrt_status_t status = await_sums(lock);
+        if (status != RINGRT_OK || stop_) return status;
+    }
     return learn_from_gpu(lock);
+}
+
+// Ranks that continue after a loss must not have used a sum that NCCL had not finished, so the
+// program's stream gets no work on it before.
+ringrt_status_t GradientReducer::await_sums(std::unique_lock<std::mutex> &lock) {
+    for (bool there = false; !there;) {
+        if (stop_) return RINGRT_OK;
+        const ringrt_status_t status = gpu_->summed(&there);
+        if (status != RINGRT_OK) return status;
+        if (!there) changed_.wait_for(lock, kGpuNap);
+    }
+    for (Gradient &gradient : gradients_) gradient.complete = true;
+    changed_.notify_all();
+    return RINGRT_OK;
 }
 
 ringrt_status_t GradientReducer::run_transfer(size_t number, std::unique_lock<std::mutex> &lock) {
@@ -174,7 +194,6 @@ ringrt_status_t GradientReducer::run_mirrored(const Transfer &transfer) {
 // The GPU reaches the step's end after the program does. Waiting here does not delay the next step,
 // whose gradients the GPU has yet to compute.
 ringrt_status_t GradientReducer::learn_from_gpu(std::unique_lock<std::mutex> &lock) {
-    constexpr auto kNap = std::chrono::microseconds(100);
     if (!gpu_) return RINGRT_OK;
     const uint64_t step = learner_->steps();
     changed_.wait(lock, [&] { return stop_ || steps_ended_ > step; });
@@ -182,7 +201,7 @@ ringrt_status_t GradientReducer::learn_from_gpu(std::unique_lock<std::mutex> &lo
         if (stop_) return RINGRT_OK;
         const ringrt_status_t status = gpu_->over(&over);
         if (status != RINGRT_OK) return status;
-        if (!over) changed_.wait_for(lock, kNap);
+        if (!over) changed_.wait_for(lock, kGpuNap);
     }
     std::vector<std::string> names;
     for (const Gradient &gradient : gradients_) names.push_back(gradient.name);
@@ -226,7 +245,7 @@ void GradientReducer::complete(const Transfer &transfer) {
         gradient.complete = !in_one;
         ++complete_;
     }
-    if (in_one && complete_ == gradients_.size()) {
+    if (in_one && complete_ == gradients_.size() && !sums_are_awaited()) {
         for (Gradient &gradient : gradients_) gradient.complete = true;
     }
     changed_.notify_all();

@@ -178,6 +178,14 @@ tests_multiproc_test_live_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_gpu_LDADD = libapi.la libruntime.la libgradients.la libcollective.la \
 	libbase.la $(CHECK_LIBS)
 
+check_PROGRAMS += tests/multiproc/test_live_gpu_gradients
+TESTS += tests/multiproc/test_live_gpu_gradients
+tests_multiproc_test_live_gpu_gradients_SOURCES = tests/multiproc/test_live_gpu_gradients.cpp tests/support/check.h \
+	tests/support/fake_gpu.h tests/support/directory.h tests/support/live_job.h tests/support/ranks.h
+tests_multiproc_test_live_gpu_gradients_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_live_gpu_gradients_LDADD = libapi.la libruntime.la libgradients.la libcollective.la \
+	libbase.la $(CHECK_LIBS)
+
 # More than 2 GiB: needs 5 GiB of memory, so only "make check-large" runs it.
 EXTRA_PROGRAMS += tests/multiproc/test_large
 tests_multiproc_test_large_SOURCES = tests/multiproc/test_large.cpp tests/support/ranks.h tests/multiproc/layout.h

@@ -161,26 +161,4 @@ TEST(a_base_whose_gpu_fails_to_send_keeps_training) {
     ck_assert_int_eq(training.recoveries(), 0);
 }
 
-TEST(gradients_on_a_gpu_are_refused_and_those_of_the_host_are_not) {
-    LiveTraining training;
-    setenv("RINGRT_GPU", "host", 1);
-    training.prepare = [&](int, ringrt_t *rt) {
-        int id = -1;
-        if (ringrt_gradient_register(rt, "g", training.floats, RINGRT_FLOAT32, RINGRT_SUM, &id) !=
-            RINGRT_OK)
-            abort();
-    };
-    training.reduce = [](ringrt_t *rt, std::vector<float> &g, uint64_t) {
-        static auto *hidden = gpu().make<float>(g.size());
-        if (ringrt_gradient_ready(rt, 0, hidden) != RINGRT_UNSUPPORTED) abort();
-        const ringrt_status_t ready = ringrt_gradient_ready(rt, 0, g.data());
-        return ready == RINGRT_OK ? ringrt_gradient_wait(rt, 0, nullptr) : ready;
-    };
-    training.start(0, 2);
-    ck_assert(training.await_size(2));
-    training.start(1, 1);
-    ck_assert(training.await_size(3));
-    expect_trained(training, 2);
-}
-
 int main() { return run_all("live_gpu", 120); }

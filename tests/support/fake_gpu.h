@@ -33,8 +33,12 @@ class FakeGpu : public Gpu {
   public:
     explicit FakeGpu(FakeGpuPlan plan) : plan_(plan) {}
     ~FakeGpu() override {
+        if (keeps_memory) return;
         for (auto &[memory, bytes] : known()) munmap(memory, bytes);
     }
+
+    // The program's memory outlives a communicator's GPU.
+    static inline bool keeps_memory = false;
 
     // Allocates as a program does: memory that device_of() recognizes.
     static void *make(size_t bytes) {
@@ -52,7 +56,11 @@ class FakeGpu : public Gpu {
         return offset < bytes ? plan_.number : -1;
     }
     Status open(int) override { return {}; }
-    Name name() const override { return {std::byte(plan_.number)}; }
+    Name name() const override {
+        Name out{};
+        memcpy(out.data(), &plan_.number, sizeof plan_.number);
+        return out;
+    }
     Status check_not_captured(void *) override { return {}; }
     Status mark(void *, Event *out) override {
         *out = std::make_shared<Point>(program_is_stuck_ || stuck());
@@ -147,7 +155,8 @@ class FakeGpu : public Gpu {
 
     bool has_nccl() override { return plan_.nccl; }
     Status nccl_unique_id(Secret *out) override {
-        std::string name = "/dev/shm/fake-nccl-" + std::to_string(getpid());
+        std::string name =
+            "/dev/shm/fake-nccl-" + std::to_string(getpid()) + "-" + std::to_string(ids_made()++);
         memcpy(out->data(), name.c_str(), name.size() + 1);
         return {};
     }
@@ -191,7 +200,9 @@ class FakeGpu : public Gpu {
     static Status is_event(const Event &event) {
         return event != nullptr ? Status{} : Status{RINGRT_SYSTEM_ERROR, "no event"};
     }
-    [[nodiscard]] bool stuck() const { return started_ && (plan_.hang || plan_.fail_after >= 0); }
+    [[nodiscard]] bool stuck() const {
+        return started_ && (plan_.hang || plan_.fail_after >= 0 || left_alone_);
+    }
     Status call(const Call &each) {
         started_ = true;
         if (stuck()) return {};
@@ -234,7 +245,12 @@ class FakeGpu : public Gpu {
     };
     void gate() {  // a barrier of all ranks
         int before = ring_->come++, goal = (before / ranks_ + 1) * ranks_;
-        while (ring_->come < goal) usleep(20);
+        while (ring_->come < goal && !stopped_) usleep(20);
+        left_alone_ = left_alone_ || ring_->come < goal;  // what it computes never ends
+    }
+    static int &ids_made() {
+        static int count = 0;
+        return count;
     }
     static std::map<void *, size_t> &known() {
         static std::map<void *, size_t> memory;
@@ -245,7 +261,7 @@ class FakeGpu : public Gpu {
     size_t bytes_ = 0;
     Ring *ring_ = nullptr;
     int rank_ = 0, ranks_ = 1, looks_ = 0;
-    bool started_ = false, program_is_stuck_ = false;
+    bool started_ = false, program_is_stuck_ = false, left_alone_ = false;
     std::atomic<bool> stopped_ = false;
     std::chrono::steady_clock::time_point up_at_{};
 };
