@@ -24,6 +24,11 @@ live_SOURCES = contrib/examples/live.c
 live_CPPFLAGS = $(libdigits_la_CPPFLAGS)
 live_LDADD = libringrt.la
 
+noinst_PROGRAMS += live_rows
+live_rows_SOURCES = contrib/examples/live_rows.c
+live_rows_CPPFLAGS = $(libdigits_la_CPPFLAGS)
+live_rows_LDADD = libringrt.la
+
 noinst_PROGRAMS += checkpoints
 checkpoints_SOURCES = contrib/examples/checkpoints.c
 checkpoints_CPPFLAGS = $(libdigits_la_CPPFLAGS)

@@ -283,26 +283,6 @@ typedef int (*ringrt_saver_fn)(void *context, const char *directory, uint64_t st
 RINGRT_API ringrt_status_t ringrt_set_saver(ringrt_t *rt, ringrt_saver_fn save, ringrt_saver_fn load,
                                             void *context);
 
-/* Returns this rank's whole state as bytes: *pieces points to *count pieces, in order. They must stay valid and
- * unchanged until the next pack, unpack or ringrt_finalize(). Returns 0 on success; otherwise a line in
- * `error`. */
-typedef int (*ringrt_pack_fn)(void *context, const ringrt_piece_t **pieces, size_t *count, char *error,
-                              size_t error_bytes);
-/* Replaces this rank's state with bytes packed by another rank. The bytes belong to the library and are gone
- * after return. */
-typedef int (*ringrt_unpack_fn)(void *context, const void *bytes, size_t count, char *error, size_t error_bytes);
-
-/* For live_resize, if the program's state is not in registered buffers; its size may change between calls. Call
- * it on all ranks before the first restore or step, and before ringrt_set_saver(). Without live_resize it has
- * no effect.
- *
- * `pack` is called at rank 0 when ranks join, and after a loss at the rank that is furthest ahead; `unpack` is
- * called at the ranks that receive the state. Only ringrt_step() and ringrt_restore() call them, in the
- * caller's thread, and they may not call any function of this handle. If `unpack` fails at a joining rank, the
- * join is called off and ringrt_restore() reports the cause. */
-RINGRT_API ringrt_status_t ringrt_set_live_state(ringrt_t *rt, ringrt_pack_fn pack, ringrt_unpack_fn unpack,
-                                                 void *context);
-
 /* Collective. Loads the newest intact checkpoint into the registered buffers and sets *step. Returns
  * RINGRT_NOT_FOUND if there is no checkpoint. Damaged checkpoints are set aside with a line in the log; if all
  * are damaged, RINGRT_CORRUPT names them. After any failure but RINGRT_NOT_FOUND the buffers' contents are
@@ -347,4 +327,7 @@ RINGRT_API ringrt_status_t ringrt_set_loss(ringrt_t *rt, double loss, double goa
 #ifdef __cplusplus
 }
 #endif
+/* clang-format on */
+
+#include "ringrt_live.h" /* callbacks for live_resize */
 #endif

@@ -34,7 +34,10 @@ struct ringrt_runtime {
                       .stream = [this] { return stream; },
                       .watch = [this] { return watch(); },
                       .another = [] { return ringrt::find_gpu(); },
-                      .timeout_ms = settings.timeout_ms}) {}
+                      .timeout_ms = settings.timeout_ms}),
+          rows({.find_device = [this](auto &buffer) { return registered.find_device(buffer); },
+                .add = [this](auto buffer) { return registered.add(std::move(buffer)); },
+                .replace = [this](const auto &buffer) { registered.replace(buffer); }}) {}
 
     // The communicator that the ranks use now.
     [[nodiscard]] ringrt::Communicator &communicator() const { return group.communicator(); }
@@ -56,6 +59,7 @@ struct ringrt_runtime {
     [[nodiscard]] ringrt::Communicator &memory() { return alone ? *alone : own; }
     void *stream = nullptr;  // ringrt_set_stream()'s
     ringrt::Registered registered;
+    ringrt::live::MovingRows rows;
     std::unique_ptr<ringrt::live::Resizer> resizer;  // null without live_resize
     std::unique_ptr<ringrt::StepBoundary> boundary;
     std::unique_ptr<ringrt::GradientReducer> reducer;  // set when a gradient is registered

@@ -35,6 +35,11 @@ void Registered::remove(const std::string &name) {
     if (contains(name)) buffers_.erase(place_of(name));
 }
 
+void Registered::replace(const checkpoint::Buffer &buffer) {
+    const auto at = place_of(buffer.parameter.name) - buffers_.cbegin();
+    buffers_[static_cast<size_t>(at)] = buffer;
+}
+
 const checkpoint::Buffer *Registered::find(const std::string &name) const {
     const auto at = place_of(name);
     return at != buffers_.end() && at->parameter.name == name ? &*at : nullptr;

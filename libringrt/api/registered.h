@@ -22,12 +22,15 @@ class Registered {
     // INVALID_ARGUMENT if there is one of that name.
     Status add(checkpoint::Buffer buffer);
     void remove(const std::string &name);
+    // Sets a described buffer's device.
+    Status find_device(checkpoint::Buffer &buffer);
+    // The buffer of that name is now here, or another part of it.
+    void replace(const checkpoint::Buffer &buffer);
     [[nodiscard]] bool contains(const std::string &name) const { return find(name) != nullptr; }
     [[nodiscard]] const checkpoint::Buffer *find(const std::string &name) const;  // may be null
     [[nodiscard]] const std::vector<checkpoint::Buffer> &buffers() const { return buffers_; }
 
   private:
-    Status find_device(checkpoint::Buffer &buffer);
     using Place = std::vector<checkpoint::Buffer>::const_iterator;
     [[nodiscard]] Place place_of(const std::string &name) const;
 

@@ -67,7 +67,10 @@ ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, void *data,
                                      uint64_t first_row, uint64_t rows) {
     return guard(rt, [&] {
         checkpoint::Buffer buffer{.data = static_cast<std::byte *>(data)};
-        if (Status can = not_live(*rt, "ringrt_register_rows()"); !can.ok()) return can;
+        if (Status can = not_live(*rt, "ringrt_register_rows()"); !can.ok()) {
+            can.message += ": ringrt_register_placed_rows() can";
+            return can;
+        }
         if (Status valid = describe(name, dtype, ndim, shape, buffer.parameter); !valid.ok())
             return valid;
         if (ndim == 0) return invalid("a scalar has no rows: use ringrt_register()");
@@ -75,6 +78,30 @@ ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, void *data,
             return invalid("first_row and rows are outside the first extent");
         hold_block(buffer, checkpoint::rows_block(buffer.parameter.shape, first_row, rows));
         return rt->registered.add(std::move(buffer));
+    });
+}
+
+ringrt_status_t ringrt_register_placed_rows(ringrt_t *rt, const char *name, ringrt_dtype_t dtype,
+                                            int ndim, const uint64_t *shape, ringrt_place_fn place,
+                                            ringrt_release_fn release, void *context) {
+    return guard(rt, [&] {
+        if (!place || !release) return invalid("place and release are both needed");
+        checkpoint::Parameter parameter;
+        RINGRT_TRY(describe(name, dtype, ndim, shape, parameter));
+        if (ndim == 0) return invalid("a scalar has no rows: use ringrt_register()");
+        const bool outside = rt->resizer && rt->resizer->is_outside();
+        return rt->rows.add(parameter, {place, release, context}, rt->group.rank(),
+                            outside ? 0 : rt->group.size());
+    });
+}
+
+ringrt_status_t ringrt_rows(const ringrt_t *rt, const char *name, ringrt_rows_t *out) {
+    return guard(rt, [&] {
+        if (!out) return invalid("out is NULL");
+        const checkpoint::Buffer *rows = rt->rows.find(name ? name : "");
+        if (!rows) return invalid("no rows were placed for a buffer of that name");
+        *out = {rows->block.offset[0], rows->block.extent[0], rows->data};
+        return Status{};
     });
 }
 

@@ -64,25 +64,15 @@ Status StepBoundary::restore(uint64_t &step) {
     if (resizer_ && resizer_->must_recover()) return recover(step);
     // Otherwise the abandoned state would be committed later.
     if (Status finished = end_save(); is_fatal(finished)) return finished;
-    const FileWork work(group_);
     const double begun_s = monotonic_s();
     checkpoint::Manifest manifest;
-    Status loaded = checkpoint::load_newest(group_, has_local() ? &local_ : nullptr, store_,
-                                            buffers_, manifest);
-    if (loaded.ok()) loaded = load_program_files(group_, program_, store_, manifest);
-    step_begun_s_ = monotonic_s();
-    next_save_s_ = step_begun_s_ + settings_.save_interval_s;
-    if (!loaded.ok()) {
+    if (Status loaded = load(step, manifest); !loaded.ok()) {
         if (loaded.code == RINGRT_NOT_FOUND) report(0);
         if (loaded.code == RINGRT_NOT_FOUND && settings_.restart > 0)
             log(format_text("restart %u, but %s: if one was saved, it is in another directory",
                             static_cast<unsigned>(settings_.restart), loaded.message.c_str()));
         return loaded;
     }
-    step_ = timed_step_ = step = manifest.step;
-    saved_step_ = static_cast<int64_t>(manifest.step);
-    shared_step_ = has_local() ? -1 : saved_step_;  // the checkpoint may be from the nodes' disks
-    progress_.restore(manifest);
     restored_gradients_ = manifest.gradients;
     log(format_text("resumed from step %llu on %d GPUs (was %u), load %.2f s",
                     static_cast<unsigned long long>(step), group_.size(), manifest.ranks,
@@ -94,6 +84,22 @@ Status StepBoundary::restore(uint64_t &step) {
             static_cast<unsigned long long>(manifest.seed),
             static_cast<unsigned long long>(settings_.seed)));
     report(step);
+    return {};
+}
+
+// Collective. The newest checkpoint, into the registered buffers and the program.
+Status StepBoundary::load(uint64_t &step, checkpoint::Manifest &manifest) {
+    const FileWork work(group_);
+    Status loaded = checkpoint::load_newest(group_, has_local() ? &local_ : nullptr, store_,
+                                            buffers_, manifest);
+    if (loaded.ok()) loaded = load_program_files(group_, program_, store_, manifest);
+    step_begun_s_ = monotonic_s();
+    next_save_s_ = step_begun_s_ + settings_.save_interval_s;
+    RINGRT_TRY(loaded);
+    step_ = timed_step_ = step = manifest.step;
+    saved_step_ = static_cast<int64_t>(manifest.step);
+    shared_step_ = has_local() ? -1 : saved_step_;  // the checkpoint may be from the nodes' disks
+    progress_.restore(manifest);
     return {};
 }
 

@@ -77,6 +77,9 @@ class StepBoundary {
     Status name_other_step(uint64_t step);
     Status resize(const std::vector<live::Vote> &votes, ringrt_action_t &action);
     Status recover(uint64_t &step);
+    Status load(uint64_t &step, checkpoint::Manifest &manifest);
+    Status load_rows_again(uint64_t &step);
+    bool needs_first_save();
     void add_live(records::Telemetry &out) const;
     [[nodiscard]] live::Position position() const;
     void go_to(const live::Position &position);
@@ -114,6 +117,7 @@ class StepBoundary {
     double step_begun_s_ = 0;
     double save_begun_s_ = 0;
     double next_save_s_ = 0;
+    bool tried_first_save_ = false;
     uint64_t step_ = 0;         // last finished step
     uint64_t timed_step_ = 0;   // last step whose end ringrt_step() saw
     int64_t saved_step_ = -1;   // of the newest checkpoint; −1: none

@@ -11,11 +11,14 @@ Status StepBoundary::agree(uint64_t step, job::StepFlags &agreed, std::vector<li
     const uint32_t arrivals = slurm_.requests();
     if (now_s < ignore_until_s_ && !slurm_.has_sigterm()) served_ = arrivals;
     const bool extends = resizer_ && resizer_->is_extension();
-    const job::StepFlags mine{.asked = !extends && arrivals != served_,
-                              .ended = slurm_.is_ended(now_s),
-                              .written = saver_.under_way() && saver_.written(),
-                              .save_due = leads() && now_s >= next_save_s_,
-                              .cut_off = slurm_.is_cut_off()};
+    const bool first_save = needs_first_save();
+    const job::StepFlags mine{
+        .asked = !extends && arrivals != served_,
+        .ended = slurm_.is_ended(now_s),
+        .written = saver_.under_way() && saver_.written(),
+        .save_due = leads() && (now_s >= next_save_s_ || (first_save && !tried_first_save_)),
+        .cut_off = slurm_.is_cut_off()};
+    tried_first_save_ = tried_first_save_ || first_save;
     job::StepVote vote(step, mine, leads());
     if (!resizer_) {
         if (Status met = group_.largest(vote.bytes()); !met.ok()) return met;
@@ -25,10 +28,10 @@ Status StepBoundary::agree(uint64_t step, job::StepFlags &agreed, std::vector<li
             live::Vote live;
         };
         // Extensions end before a requeue. None joins where a save begins: it would not take part.
-        const LiveVote own{
-            .step = vote,
-            .live = resizer_->vote(extends ? asked_to_leave() : mine.asked && !mine.cut_off,
-                                   saver_.under_way() || mine.save_due || mine.asked)};
+        const LiveVote own{.step = vote,
+                           .live = resizer_->vote(
+                               extends ? asked_to_leave() : mine.asked && !mine.cut_off,
+                               saver_.under_way() || mine.save_due || mine.asked || first_save)};
         std::vector<LiveVote> all;
         if (Status gathered = gather(group_, own, all); !gathered.ok()) return gathered;
         for (const LiveVote &each : all) {

@@ -24,13 +24,46 @@ Status StepBoundary::resize(const std::vector<live::Vote> &votes, ringrt_action_
     return {};
 }
 
-// After a loss, or in an extension that has not joined yet. Nothing is read from disk.
+// On rank 0. Lost ranks take their rows with them, so no rank joins before there is a checkpoint.
+bool StepBoundary::needs_first_save() {
+    return resizer_ && resizer_->has_rows() && leads() && saved_step_ < 0;
+}
+
+// Collective over the present communicator. The ranks' rows are gone, or of another size.
+Status StepBoundary::load_rows_again(uint64_t &step) {
+    Status placed = resizer_->place_rows();
+    if (resizer_->has_program() && !program_)
+        placed = {RINGRT_PEER_LOST,
+                  "a lost rank had rows, and checkpoints hold no state of ringrt_set_live_state() "
+                  "without ringrt_set_saver()"};
+    RINGRT_TRY(ringrt::agree(group_, placed));
+    const double begun_s = monotonic_s();
+    checkpoint::Manifest manifest;
+    Status loaded = load(step, manifest);
+    if (loaded.code == RINGRT_NOT_FOUND)
+        return {RINGRT_PEER_LOST, "a lost rank had rows, and there is no checkpoint of them"};
+    RINGRT_TRY(loaded);
+    resizer_->rows_loaded();
+    progress_.resized(group_.size());
+    log(format_text("a lost rank had rows: resumed from step %llu in place on %d GPUs, load %.2f s",
+                    static_cast<unsigned long long>(step), group_.size(), step_begun_s_ - begun_s));
+    return {};
+}
+
+// After a loss, or in an extension that has not joined yet. Nothing is read from disk, unless lost
+// ranks had rows.
 Status StepBoundary::recover(uint64_t &step) {
     saver_.abandon();
     const char *lost =
         resizer_->is_shrinking() ? "a rank on a leaving node was lost" : "an extension was lost";
     live::Position position = this->position();
-    if (Status got = resizer_->recover(position); !got.ok()) return got;
+    for (;;) {
+        RINGRT_TRY(resizer_->recover(position));
+        if (!resizer_->has_lost_rows()) break;
+        Status loaded = load_rows_again(step);
+        const bool again = resizer_->has_failed() && resizer_->must_recover();
+        if (loaded.ok() || !again) return loaded;
+    }
     go_to(position);
     step = step_;
     step_begun_s_ = monotonic_s();

@@ -9,6 +9,11 @@ libruntime_la_SOURCES += \
 	libringrt/live/join_messages.h \
 	libringrt/live/join_request.cpp \
 	libringrt/live/join_request.h \
+	libringrt/live/moving_rows.cpp \
+	libringrt/live/moving_rows.h \
+	libringrt/live/row_exchange.cpp \
+	libringrt/live/row_exchange.h \
+	libringrt/live/settling.cpp \
 	libringrt/live/state_machine.cpp \
 	libringrt/live/state_machine.h \
 	libringrt/live/peer_memory.cpp \

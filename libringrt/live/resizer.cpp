@@ -34,10 +34,11 @@ struct Resizer::Header {
 };
 
 Resizer::Resizer(ResizerOptions options, Communicator &base,
-                 const std::vector<checkpoint::Buffer> &buffers)
+                 const std::vector<checkpoint::Buffer> &buffers, MovingRows &rows)
     : options_(std::move(options)),
       base_(base),
       state_(buffers),
+      rows_(rows),
       machine_(options_.extension ? Machine::outside() : Machine(options_.size, options_.rank)) {}
 
 Resizer::~Resizer() {
@@ -103,23 +104,30 @@ Status Resizer::voted(const std::vector<Vote> &votes, Position &position, bool *
             shrink();
             return {};
         case Act::replace:
+            hand_over_rows();
             (void)present().finish();  // all voters are here; a later loss does not matter
-            return replace(position);
+            RINGRT_TRY(replace(position));
+            return rows_status();
         case Act::release:
             *left = released_ = true;
+            hand_over_rows();
             (void)present().finish();
             return {};
         case Act::transfer:
             return widen(position);
         case Act::settle:
-            (void)present().finish();  // all voters are here; a later loss does not matter
-            return settle(position);
+            hand_over_rows();
+            (void)present().finish();
+            RINGRT_TRY(settle(position));
+            return rows_status();
         case Act::leave:
             *left = true;
+            hand_over_rows();
             (void)present().finish();
             drop_above(-1);
             return {};
         case Act::rejoin:
+            hand_over_rows();
             (void)present().finish();
             drop_above(-1);
             return over_now("an extension below this one left");
@@ -142,6 +150,7 @@ void Resizer::drop_forming() {
     if (forming_->state() == Formed::under_way) retired_.push_back(std::move(forming_));
     forming_.reset();
     if (listener_ && number_ > 0) listener_->close(number_);
+    rows_.discard();
 }
 
 void Resizer::adopt() {
@@ -149,6 +158,7 @@ void Resizer::adopt() {
     forming_.reset();
     if (listener_) listener_->close(number_);
     options_.use(present());
+    rows_.adopt(present().size());
 }
 
 // Joining ranks get the whole state; the others have it. Then all ranks of the present level report
@@ -178,13 +188,15 @@ Status Resizer::widen(const Position &position) {
 
 Status Resizer::transfer(Communicator &over, Header &header) {
     RINGRT_TRY(outcome_of(over, over.broadcast(&header, sizeof header, 0)));
-    return state_.to_joiners(over, header.root, is_outside());
+    RINGRT_TRY(state_.to_joiners(over, header.root, is_outside()));
+    return rows_.move(over, over.size(), true);
 }
 
 // ---- shrinking --------------------------------------------------------------------------------
 
 void Resizer::drop_above(int level) {
     drop_forming();
+    if (level < 0) rows_.drop();
     std::vector<std::unique_ptr<Communicator>> dropped;  // until no operation uses them
     while (static_cast<int>(above_.size()) > std::max(level, 0)) {
         if (above_.back()) above_.back()->abort();
@@ -207,44 +219,11 @@ void Resizer::close_in_background(std::vector<std::unique_ptr<Communicator>> dro
     }
 }
 
-Status Resizer::settle(Position &position) {
-    for (;;) {
-        drop_above(machine_.level());
-        Status settled = settle_once(position);
-        if (settled.ok()) {
-            (void)machine_.settled();
-            return {};
-        }
-        // If the ranks can still communicate, this rank's own GPU or program failed: its buffers no
-        // longer hold a whole step.
-        if (present().failure() == RINGRT_OK) return settled;
-        if (machine_.level() == 0 || machine_.lost() != Act::settle) return settled;
-    }
-}
-
-// On the present level: ranks that are behind get the newest step's state.
-Status Resizer::settle_once(Position &position) {
-    Communicator &over = present();
-    std::vector<Position> all(static_cast<size_t>(over.size()));
-    RINGRT_TRY(outcome_of(over, over.all_gather(&position, all.data(), sizeof position)));
-    const auto newest = std::max_element(all.begin(), all.end(), is_behind);
-    const auto oldest = std::min_element(all.begin(), all.end(), is_behind);
-    const auto root = static_cast<int>(newest - all.begin());
-    if (newest->torn != 0)
-        return {RINGRT_PEER_LOST,
-                "the rank with the newest step was lost while sending it, and no other rank holds "
-                "all of it"};
-    if (is_behind(*oldest, *newest))
-        RINGRT_TRY(state_.to_ranks_behind(over, root,
-                                          is_behind(position, *newest) ? &position.torn : nullptr));
-    position = *newest;
-    return {};
-}
-
 // ---- lost, or outside -------------------------------------------------------------------------
 
 bool Resizer::must_recover() {
     if (is_outside()) return true;
+    if (lost_rows_ && present().failure() == RINGRT_OK) return true;
     if (released_ || (machine_.level() == 0 && machine_.phase() != Phase::shrinking)) return false;
     const ringrt_status_t failure = present().failure();
     return failure == RINGRT_PEER_LOST || failure == RINGRT_TIMEOUT;
@@ -252,11 +231,13 @@ bool Resizer::must_recover() {
 
 Status Resizer::recover(Position &position) {
     if (!is_outside()) {
+        if (lost_rows_ && present().failure() == RINGRT_OK) return {};  // settled already
         const Act act = machine_.lost();
         if (act == Act::settle) return settle(position);
         if (act == Act::replace) return replace(position);
         if (act == Act::release) {
             released_ = true;
+            rows_.drop();
             return {RINGRT_ABORTED, "another rank was lost while this rank's node left the job"};
         }
         drop_above(-1);

@@ -14,6 +14,7 @@
 #include "libringrt/live/forming.h"
 #include "libringrt/live/join_listener.h"
 #include "libringrt/live/join_request.h"
+#include "libringrt/live/moving_rows.h"
 #include "libringrt/live/state_machine.h"
 #include "libringrt/live/state_transfer.h"
 
@@ -25,6 +26,8 @@ struct Position {
     uint64_t samples = 0;
     uint32_t batch = 0;  // of a step from now on
     uint32_t torn = 0;   // 1: parts of two steps, because the sender of the newer was lost
+    uint32_t rows = 0;   // the ranks for which this rank's rows are placed; 0: it has none
+    uint32_t zero = 0;
 };
 
 // Whether the rank at `a` has less than the rank at `b`. A torn state is behind every whole one.
@@ -51,7 +54,7 @@ class Resizer {
     // `base`: the started communicator of the base job's ranks. An extension's rank does not use
     // it.
     Resizer(ResizerOptions options, Communicator &base,
-            const std::vector<checkpoint::Buffer> &buffers);
+            const std::vector<checkpoint::Buffer> &buffers, MovingRows &rows);
     ~Resizer();
     Resizer(const Resizer &) = delete;
     Resizer &operator=(const Resizer &) = delete;
@@ -70,10 +73,18 @@ class Resizer {
 
     // A rank outside the base's communicators, or one that has lost a peer but not its base.
     [[nodiscard]] bool must_recover();
+    [[nodiscard]] bool has_failed() { return present().failure() != RINGRT_OK; }
     [[nodiscard]] bool is_outside() const { return machine_.phase() == Phase::outside; }
     // Collective over the ranks concerned: joins, or returns to the newest step that the base's
     // ranks hold in memory.
     Status recover(Position &position);
+
+    // Lost ranks had rows: the ranks of the present communicator continue from a checkpoint, which
+    // they load into the fresh rows of place_rows(). If the load fails, recover() is next.
+    [[nodiscard]] bool has_rows() const { return rows_.any(); }
+    [[nodiscard]] bool has_lost_rows() const { return lost_rows_; }
+    Status place_rows();
+    void rows_loaded();
 
     // This rank's node leaves the job: it ends with status 0 before Slurm takes the node. Slurm
     // would kill it, and srun and the job would end with its status.
@@ -102,6 +113,8 @@ class Resizer {
     void close_in_background(std::vector<std::unique_ptr<Communicator>> dropped);
     Status transfer(Communicator &over, Header &header);
     Status widen(const Position &position);
+    void hand_over_rows();
+    [[nodiscard]] Status rows_status() const;
     Status settle(Position &position);
     Status settle_once(Position &position);
     Status join(Position &position);
@@ -111,6 +124,8 @@ class Resizer {
     const ResizerOptions options_;
     Communicator &base_;
     StateTransfer state_;
+    MovingRows &rows_;
+    bool lost_rows_ = false;
     Machine machine_;
     std::unique_ptr<Communicator> smaller_;  // replaces base_ once nodes of the base have left
     std::vector<std::unique_ptr<Communicator>> above_;  // levels 1 and up; null: joined above it

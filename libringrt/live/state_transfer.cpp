@@ -30,7 +30,14 @@ Status unusable_somewhere() { return {RINGRT_MISMATCH, "a rank could not send or
 
 }  // namespace
 
-void StateTransfer::touch() const {
+void StateTransfer::find_whole() {
+    buffers_.clear();
+    for (const checkpoint::Buffer &buffer : all_buffers_)
+        if (!buffer.parameter.sharded) buffers_.push_back(buffer);
+}
+
+void StateTransfer::touch() {
+    find_whole();
     constexpr uint64_t kPage = 4096;
     for (const checkpoint::Buffer &buffer : buffers_)
         for (uint64_t at = 0; at < buffer.bytes && !buffer.device; at += kPage) {
@@ -150,6 +157,7 @@ Status StateTransfer::send(Communicator &over, int root, bool receives) {
 // the sender's memory do. Each rank unpacks before any rank continues: if the state does not fit,
 // the join is called off and nothing has changed.
 Status StateTransfer::to_joiners(Communicator &over, const PeerProcess &sender, bool joins) {
+    find_whole();
     RINGRT_TRY(tell_pieces(over, 0));
     Have have = joins ? Have::nothing : Have::all;
     Status mine;
@@ -170,6 +178,7 @@ Status StateTransfer::to_joiners(Communicator &over, const PeerProcess &sender, 
 }
 
 Status StateTransfer::to_ranks_behind(Communicator &over, int root, uint32_t *torn) {
+    find_whole();
     RINGRT_TRY(tell_pieces(over, root));
     if (torn && !buffers_.empty()) *torn = 1;  // program state is unpacked whole, or not at all
     return send(over, root, torn != nullptr);

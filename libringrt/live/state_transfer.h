@@ -27,13 +27,14 @@ struct ProgramState {
 class StateTransfer {
   public:
     // `buffers` are the handle's; they may grow until the first transfer.
-    explicit StateTransfer(const std::vector<checkpoint::Buffer> &buffers) : buffers_(buffers) {}
+    explicit StateTransfer(const std::vector<checkpoint::Buffer> &buffers)
+        : all_buffers_(buffers) {}
 
     void set_program(const ProgramState &program) { program_ = program; }
     [[nodiscard]] bool has_program() const { return static_cast<bool>(program_); }
 
     // Touches the buffers' pages before the state arrives, so that the training ranks do not wait.
-    void touch() const;
+    void touch();
 
     // Collective over all of `over`: rank 0's state to the joining ranks. Ok: every rank has it.
     Status to_joiners(Communicator &over, const PeerProcess &sender, bool joins);
@@ -60,7 +61,11 @@ class StateTransfer {
     Status send(Communicator &over, int root, bool receives);
     Status unpack();
 
-    const std::vector<checkpoint::Buffer> &buffers_;
+    // The buffers that every rank holds whole. Rows move on their own (moving_rows.h).
+    void find_whole();
+
+    const std::vector<checkpoint::Buffer> &all_buffers_;
+    std::vector<checkpoint::Buffer> buffers_;  // of a transfer
     ProgramState program_;
     std::vector<Piece> pieces_;    // the sender's
     std::vector<std::byte> room_;  // at a receiver: what the sender's program packed

@@ -17,6 +17,7 @@ multiproc_tests = \
 	tests/multiproc/test_live \
 	tests/multiproc/test_live_gradients \
 	tests/multiproc/test_live_nodes \
+	tests/multiproc/test_live_rows \
 	tests/multiproc/test_live_state \
 	tests/multiproc/test_orders \
 	tests/multiproc/test_saver \
@@ -95,9 +96,15 @@ tests_multiproc_test_live_gradients_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_multiproc_test_live_nodes_SOURCES = tests/multiproc/test_live_nodes.cpp \
 	tests/support/channel_service.h tests/support/check.h tests/support/directory.h tests/support/live_job.h \
+	tests/support/live_rows.h \
 	tests/support/ranks.h
 tests_multiproc_test_live_nodes_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_nodes_LDADD = libringrt.la libchannel.la librecords.la $(CHECK_LIBS)
+
+tests_multiproc_test_live_rows_SOURCES = tests/multiproc/test_live_rows.cpp tests/support/check.h \
+	tests/support/directory.h tests/support/live_job.h tests/support/live_rows.h tests/support/ranks.h
+tests_multiproc_test_live_rows_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_live_rows_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_multiproc_test_live_state_SOURCES = tests/multiproc/test_live_state.cpp tests/support/check.h \
 	tests/support/directory.h tests/support/live_job.h tests/support/ranks.h
@@ -173,6 +180,7 @@ check_PROGRAMS += tests/multiproc/test_live_gpu
 TESTS += tests/multiproc/test_live_gpu
 tests_multiproc_test_live_gpu_SOURCES = tests/multiproc/test_live_gpu.cpp tests/support/check.h \
 	tests/support/fake_gpu.h tests/support/directory.h tests/support/hidden_gpu.h tests/support/live_job.h \
+	tests/support/live_rows.h \
 	tests/support/ranks.h
 tests_multiproc_test_live_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_gpu_LDADD = libapi.la libruntime.la libgradients.la libcollective.la \

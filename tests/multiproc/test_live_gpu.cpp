@@ -5,7 +5,7 @@
 #include "libringrt/gpu/gpu.h"
 #include "tests/support/check.h"
 #include "tests/support/hidden_gpu.h"
-#include "tests/support/live_job.h"
+#include "tests/support/live_rows.h"
 
 using namespace ringrt::test;
 
@@ -160,5 +160,35 @@ TEST(a_base_whose_gpu_fails_to_send_keeps_training) {
     expect_trained(training, 2);
     ck_assert_int_eq(training.recoveries(), 0);
 }
+
+// Rows are on the GPU at some jobs, and in host memory at others.
+void move_rows(bool base_on_gpu, bool extension_on_gpu) {
+    LiveRows training;
+    setenv("RINGRT_GPU", "host", 1);
+    training.memory_of = [=](int job) {
+        RowMemory memory;
+        if (!(job == 0 ? base_on_gpu : extension_on_gpu)) return memory;
+        memory.make = [](size_t floats) { return gpu().make<float>(floats); };
+        memory.unmake = [](float *at) { gpu().unmake(at); };
+        memory.seen = [](float *at) { return gpu().behind(at); };
+        return memory;
+    };
+    training.start(0, 2);
+    ck_assert(training.await_size(2));
+    training.start(1, 2);
+    ck_assert(training.await_size(4));
+    training.job(1).signal(0, SIGURG);
+    for (int status : training.job(1).wait(20 * kTimeoutScale)) ck_assert_int_eq(status, kHasLeft);
+    ck_assert(training.await_size(2));
+    training.start(2, 1);
+    ck_assert(training.await_size(3));
+    training.forget(2);
+    ck_assert(training.await_size(2));
+    expect_trained(training, 2);
+}
+
+TEST(rows_on_gpus_move) { move_rows(true, true); }
+TEST(rows_move_from_a_gpu_to_a_host_and_back) { move_rows(true, false); }
+TEST(rows_move_from_a_host_to_a_gpu_and_back) { move_rows(false, true); }
 
 int main() { return run_all("live_gpu", 120); }

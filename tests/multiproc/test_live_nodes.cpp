@@ -5,7 +5,7 @@
 
 #include "tests/support/channel_service.h"
 #include "tests/support/check.h"
-#include "tests/support/live_job.h"
+#include "tests/support/live_rows.h"
 
 using namespace ringrt::test;
 namespace channel = ringrt::channel;
@@ -13,15 +13,16 @@ namespace channel = ringrt::channel;
 namespace {
 
 // A base whose record in Slurm may contain an order.
-struct Base {
-    explicit Base(int size, int nodes, bool gradients = false) : ranks(size) {
+template <class Training>
+struct BaseOf {
+    explicit BaseOf(int size, int nodes, bool gradients = false) : ranks(size) {
         if (gradients) use_gradient();
         training.base_nodes = nodes;
         training.channel = service.address();
         training.start(0, size);
         ck_assert(training.await_size(size));
     }
-    ~Base() { munmap(keep, sizeof *keep); }
+    ~BaseOf() { munmap(keep, sizeof *keep); }
 
     // Instead of an allreduce.
     void use_gradient() {
@@ -74,9 +75,10 @@ struct Base {
         channel::SlurmCalls{.requeue = [] { return ringrt::records::ChannelMessage{}; },
                             .report = [](const ringrt::records::Telemetry &) {},
                             .ranks_to_keep = [keep = keep] { return keep->load(); }}};
-    LiveTraining training;
+    Training training;
     uint64_t steps = 0;
 };
+using Base = BaseOf<LiveTraining>;
 
 }  // namespace
 
@@ -110,6 +112,15 @@ TEST(nodes_leave_one_after_the_other) {
 
 TEST(nodes_leave_while_gradients_are_summed_and_an_extension_joins) {
     Base base(5, 3, true);
+    base.shrink_to(4);
+    base.shrink_to(2);
+    base.training.start(1, 1);
+    ck_assert(base.training.await_size(3));
+    base.expect_trained(base.end(), 2);
+}
+
+TEST(rows_move_to_the_nodes_that_stay) {
+    BaseOf<LiveRows> base(5, 3);
     base.shrink_to(4);
     base.shrink_to(2);
     base.training.start(1, 1);
@@ -179,6 +190,28 @@ TEST(a_rank_dies_on_a_node_that_leaves) {
                 ck_assert_int_eq(ended[size_t(rank)], kFailed + RINGRT_PEER_LOST);
     }
     ck_assert_int_gt(survived, 4);
+}
+
+// If the rows were not handed over, the ranks that stay load the newest checkpoint in place.
+TEST(a_rank_with_rows_dies_on_a_node_that_leaves) {
+    std::mt19937 random(5);
+    int survived = 0;
+    for (int i = 0; i < 10; ++i) {
+        BaseOf<LiveRows> base(4, 2);
+        base.order(2);
+        usleep(random() % 60000);
+        base.training.job(0).signal(2 + i % 2, SIGKILL);
+        usleep(20000);
+        base.kill_from(2);
+        const std::vector<int> ended = base.end();
+        survived += ended[0] == kTrained;
+        if (ended[0] == kTrained)
+            base.expect_trained(ended, 2);
+        else
+            for (int rank = 0; rank < 2; ++rank)
+                ck_assert_int_eq(ended[size_t(rank)], kFailed + RINGRT_PEER_LOST);
+    }
+    ck_assert_int_gt(survived, 2);
 }
 
 TEST(a_rank_that_stays_dies) {

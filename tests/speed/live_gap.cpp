@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Measures how long training pauses when a job is resized in place. It is not a test. A base job of
-// 2 ranks has a state of MB megabytes. An extension of 2 ranks joins and leaves, then joins and is
-// killed, in turn. The gap is the time from one step's end to the next, minus a usual step, at the
-// slower rank of the base.
+// 2 ranks has a state of MB megabytes: buffers that all ranks hold, or rows; or it has gradients of
+// MB megabytes. An extension of 2 ranks joins and leaves, then joins and is killed, in turn. The
+// gap is the time from one step's end to the next, minus a usual step, at the slower rank of the
+// base.
 //
-//   make tests/speed/live_gap && tests/speed/live_gap [rounds] [MB] [nodes: 1 or 2]
+//   make tests/speed/live_gap
+//   tests/speed/live_gap [rounds] [MB] [nodes: 1 or 2] [whole, rows or gradients]
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -40,6 +42,7 @@ struct Setup {
     std::string directory;
     size_t floats;
     int nodes;
+    std::string kind;
     Board *board;
 };
 
@@ -63,6 +66,59 @@ void note(Board &board, int rank, double gap_ms) {
     if (n < 4096) board.gap_ms[rank][n] = gap_ms;
 }
 
+int place(void *context, int rank, int size, ringrt_rows_t *out) {
+    const auto rows = *static_cast<const uint64_t *>(context), ranks = uint64_t(size);
+    out->first = rows * uint64_t(rank) / ranks;
+    out->count = rows * uint64_t(rank + 1) / ranks - out->first;
+    out->data = calloc(out->count + 1, sizeof(float));
+    return out->data ? 0 : 1;
+}
+
+void release(void *, void *data) { free(data); }
+
+// The program's state: a vector of `floats`, in one of three ways.
+class State {
+  public:
+    explicit State(const Setup &setup)
+        : rows_(setup.floats),
+          by_rows_(setup.kind == "rows"),
+          sums_(setup.kind == "gradients"),
+          all_(by_rows_ ? 0 : setup.floats, 1.0f) {}
+
+    ringrt_status_t add(ringrt_t *rt) {
+        if (by_rows_)
+            return ringrt_register_placed_rows(rt, "state", RINGRT_FLOAT32, 1, &rows_, place,
+                                               release, &rows_);
+        if (!sums_) return ringrt_register(rt, "state", all_.data(), RINGRT_FLOAT32, 1, &rows_);
+        const uint64_t small = 1024;  // its contents are not sent as state
+        int id = -1;
+        ringrt_status_t status = ringrt_register(rt, "state", small_, RINGRT_FLOAT32, 1, &small);
+        for (size_t i = 0; i < kGradients && status == RINGRT_OK; ++i)
+            status = ringrt_gradient_register(rt, std::to_string(i).c_str(), rows_ / kGradients,
+                                              RINGRT_FLOAT32, RINGRT_AVG, &id);
+        return status;
+    }
+    ringrt_status_t reduce(ringrt_t *rt) {
+        if (!sums_)
+            return ringrt_allreduce(rt, g_.data(), g_.data(), g_.size(), RINGRT_FLOAT32,
+                                    RINGRT_AVG);
+        ringrt_status_t status = RINGRT_OK;
+        for (size_t i = kGradients; i-- > 0 && status == RINGRT_OK;)
+            status = ringrt_gradient_ready(rt, int(i), &all_[i * (rows_ / kGradients)]);
+        for (size_t i = 0; i < kGradients && status == RINGRT_OK; ++i)
+            status = ringrt_gradient_wait(rt, int(i), nullptr);
+        return status;
+    }
+    [[nodiscard]] bool sums() const { return sums_; }
+
+  private:
+    static constexpr size_t kGradients = 20;
+    uint64_t rows_;
+    bool by_rows_, sums_;
+    std::vector<float> all_, g_ = std::vector<float>(16384, 1.0f);
+    float small_[1024] = {};
+};
+
 int run(const Setup &setup, int job, int rank, int size) {
     Board &board = *setup.board;
     ringrt_config_t config;
@@ -70,11 +126,9 @@ int run(const Setup &setup, int job, int rank, int size) {
     configure(setup, job, rank, size, config, meet);
     ringrt_t *rt = nullptr;
     if (ringrt_init(&rt, &config) != RINGRT_OK) return 1;
-    std::vector<float> state(setup.floats, 1.0f), g(16384, 1.0f);
-    const uint64_t shape = setup.floats;
+    State state(setup);
     uint64_t step = 0;
-    if (ringrt_register(rt, "state", state.data(), RINGRT_FLOAT32, 1, &shape) != RINGRT_OK)
-        return 1;
+    if (state.add(rt) != RINGRT_OK) return 1;
     ringrt_status_t status = ringrt_restore(rt, &step);
     if (status != RINGRT_OK && status != RINGRT_NOT_FOUND) return 1;
     int now = ringrt_size(rt);
@@ -82,7 +136,7 @@ int run(const Setup &setup, int job, int rank, int size) {
     while (!board.end) {
         usleep(2000);
         ringrt_action_t action = RINGRT_CONTINUE;
-        status = ringrt_allreduce(rt, g.data(), g.data(), g.size(), RINGRT_FLOAT32, RINGRT_AVG);
+        status = state.reduce(rt);
         if (status == RINGRT_OK) status = ringrt_step(rt, ++step, &action);
         if (status == RINGRT_PEER_LOST) status = ringrt_restore(rt, &step);
         if (status != RINGRT_OK || action == RINGRT_LEAVE) break;
@@ -98,8 +152,9 @@ int run(const Setup &setup, int job, int rank, int size) {
 
 bool await(const Board &board, int size) {
     for (int i = 0; i < 20000 && board.size != size; ++i) usleep(1000);
-    const uint64_t step = board.step;
-    for (int i = 0; i < 20000 && board.step < step + kUsualSteps; ++i) usleep(1000);
+    const int64_t from = int64_t(board.step);  // a checkpoint of rows may have an earlier step
+    for (int i = 0; i < 20000 && std::abs(int64_t(board.step) - from) < kUsualSteps; ++i)
+        usleep(1000);
     return board.size == size;
 }
 
@@ -121,7 +176,7 @@ int main(int argc, char **argv) {
         mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED || rounds < 1 || rounds > 1000) return 2;
     const Setup setup{directory.path, size_t(mb * 1e6 / 4), argc > 3 ? atoi(argv[3]) : 1,
-                      new (shared) Board()};
+                      argc > 4 ? argv[4] : "whole", new (shared) Board()};
     Board &board = *setup.board;
     Ranks base(kBase, [&](int rank) { return run(setup, 0, rank, kBase); });
     if (!await(board, kBase)) return 1;
@@ -141,7 +196,7 @@ int main(int argc, char **argv) {
         const double gap_ms = std::max(board.gap_ms[0][i], board.gap_ms[1][i]);
         (i % 2 == 0 ? grow : i % 4 == 1 ? shrink : lost).push_back(gap_ms);
     }
-    printf("%g MB, 2 -> 4 -> 2 ranks, %s\n", mb,
+    printf("%g MB, %s, 2 -> 4 -> 2 ranks, %s\n", mb, setup.kind.c_str(),
            setup.nodes == 2 ? "TCP over loopback" : "one node");
     show("grow", grow);
     show("shrink", shrink);

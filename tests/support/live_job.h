@@ -126,6 +126,10 @@ class LiveTraining {
         [](ringrt_t *rt, std::vector<float> &g, uint64_t) {
             return ringrt_allreduce(rt, g.data(), g.data(), g.size(), RINGRT_FLOAT32, RINGRT_SUM);
         };
+    // The step's update, after all its collectives.
+    std::function<void(std::vector<float> &w, std::vector<float> &momentum,
+                       const std::vector<float> &g)>
+        apply = update;
     std::function<void(std::vector<float> &)> push = [](auto &) {}, pull = [](auto &) {};
 
     LiveTraining() {
@@ -169,6 +173,8 @@ class LiveTraining {
         return false;
     }
 
+    [[nodiscard]] std::string checkpoints() const { return directory_.path + "/ckpt"; }
+
     // Ends the training some steps ahead. Returns the last step.
     uint64_t stop() {
         const uint64_t at = step() + 200;
@@ -205,7 +211,7 @@ class LiveTraining {
         setenv("RINGRT_NODE", node.c_str(), 1);
         if (job == 0 && !channel.empty()) setenv("RINGRT_CHANNEL", channel.c_str(), 1);
         if (job > 0) setenv("RINGRT_EXTENDS", "1000", 1);
-        const std::string directory = directory_.path + "/ckpt";
+        const std::string directory = checkpoints();
         ringrt_config_t config = RINGRT_CONFIG_INIT;
         config.rank = rank, config.size = size;
         config.checkpoint_dir = directory.c_str();
@@ -264,7 +270,7 @@ class LiveTraining {
             ringrt_status_t status = reduce(rt, g, step);
             ringrt_action_t action = RINGRT_CONTINUE;
             if (status == RINGRT_OK) {
-                update(w, momentum, g);
+                apply(w, momentum, g);
                 push(w), push(momentum);
                 status = ringrt_step(rt, ++step, &action);
             }

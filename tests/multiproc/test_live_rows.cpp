@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rows of a matrix move between the ranks while extensions join, leave and die. The weights equal
+// those of one rank alone, bit for bit.
+#include <filesystem>
+#include <random>
+
+#include "tests/support/check.h"
+#include "tests/support/live_rows.h"
+
+using namespace ringrt::test;
+
+namespace {
+
+struct Training : LiveRows {
+    void grow(int job, int ranks, int ranks_in_all) {
+        start(job, ranks);
+        ck_assert(await_size(ranks_in_all));
+    }
+    void leave(int job, int ranks_then) {
+        this->job(job).signal(0, SIGURG);
+        for (int status : this->job(job).wait(20 * kTimeoutScale))
+            ck_assert_int_eq(status, kHasLeft);
+        ck_assert(await_size(ranks_then));
+    }
+    void expect_refused(int job, int ranks, ringrt_status_t why) {
+        for (int status : start(job, ranks).wait(20 * kTimeoutScale))
+            ck_assert_int_eq(status, kFailed + why);
+        ck_assert(await_steps(3));
+    }
+    void expect_trained(int base_ranks) {
+        const uint64_t steps = stop();
+        const std::vector<int> ended = job(0).wait(30 * kTimeoutScale);
+        const std::vector<float> right = trained_alone(floats, steps, exact);
+        for (int rank = 0; rank < base_ranks; ++rank) {
+            ck_assert_int_eq(ended[size_t(rank)], kTrained);
+            ck_assert_uint_eq(step(0, rank), steps);
+            ck_assert_msg(weights(0, rank) == right, "rank %d: other weights", rank);
+        }
+    }
+};
+
+}  // namespace
+
+TEST(at_sizes_1_to_5) {
+    Training training;
+    training.grow(0, 1, 1);
+    training.grow(1, 1, 2);
+    training.grow(2, 1, 3);
+    training.leave(2, 2);
+    training.grow(3, 2, 4);
+    training.grow(4, 1, 5);
+    training.leave(4, 4);
+    training.leave(3, 2);
+    training.leave(1, 1);
+    ck_assert_int_eq(training.recoveries(), 0);
+    training.expect_trained(1);
+}
+
+TEST(between_nodes_as_well_and_to_the_end) {
+    Training training;
+    training.nodes_apart = true;
+    training.grow(0, 2, 2);
+    training.grow(1, 3, 5);
+    training.expect_trained(2);
+    for (int status : training.job(1).wait(20 * kTimeoutScale)) ck_assert_int_eq(status, kTrained);
+    ck_assert(training.weights(1, 2) == training.weights(0, 0));
+}
+
+TEST(the_first_extension_leaves_and_the_second_joins_again) {
+    Training training;
+    training.grow(0, 2, 2);
+    training.grow(1, 2, 4);
+    training.grow(2, 1, 5);
+    training.leave(1, 3);
+    training.leave(2, 2);
+    ck_assert_int_eq(training.recoveries(), 0);
+    training.expect_trained(2);
+}
+
+// The base returns to its newest checkpoint in place, and does the steps since then again.
+TEST(an_extension_is_killed_at_random_moments) {
+    setenv("RINGRT_SAVE_INTERVAL_S", "1", 1);
+    Training training;
+    std::mt19937 random(7);
+    training.grow(0, 2, 2);
+    for (int i = 0; i < 16; ++i) {
+        const int ranks = 1 + i % 3;
+        Ranks &extension = training.start(1, ranks);
+        if (i % 4 != 0)
+            ck_assert(LiveTraining::await([&] { return training.size() == 2 + ranks; }));
+        usleep(static_cast<useconds_t>(random() % 40000));
+        kill(extension.pid(static_cast<int>(random()) & (ranks == 1 ? 0 : 1)), SIGKILL);
+        usleep(static_cast<useconds_t>(random() % 20000));
+        training.forget(1);  // as srun would
+        ck_assert(training.await_size(2));
+    }
+    ck_assert_int_gt(training.recoveries(), 0);
+    training.grow(1, 3, 5);
+    training.expect_trained(2);
+    unsetenv("RINGRT_SAVE_INTERVAL_S");
+}
+
+// Some ranks see the order to leave, while one of those that leave dies.
+TEST(an_extension_is_killed_while_it_leaves) {
+    Training training;
+    std::mt19937 random(11);
+    training.grow(0, 2, 2);
+    for (int i = 0; i < 12; ++i) {
+        training.grow(1, 2, 4);
+        training.job(1).signal(0, SIGURG);
+        usleep(static_cast<useconds_t>(random() % 3000));
+        training.job(1).signal(1, SIGKILL);
+        training.forget(1);
+        ck_assert(training.await_size(2));
+    }
+    training.expect_trained(2);
+}
+
+// Extension 2 survives the death of extension 1, whatever it held: it joins again.
+TEST(the_lower_one_of_two_extensions_is_killed) {
+    Training training;
+    training.grow(0, 2, 2);
+    training.grow(1, 1, 3);
+    training.grow(2, 2, 5);
+    training.forget(1);
+    ck_assert(training.await_size(4));
+    ck_assert_int_gt(training.recoveries(), 0);
+    training.leave(2, 2);
+    training.expect_trained(2);
+}
+
+TEST(an_extension_that_cannot_place_rows_does_not_join) {
+    Training training;
+    training.fails_job = 1;
+    training.grow(0, 2, 2);
+    training.expect_refused(1, 2, RINGRT_SYSTEM_ERROR);
+    ck_assert_int_eq(training.size(), 2);
+    training.grow(2, 1, 3);
+    training.expect_trained(2);
+    ck_assert_int_eq(training.recoveries(), 0);  // it was called off, not lost
+}
+
+TEST(nothing_joins_a_base_that_cannot_place_rows) {
+    Training training;
+    training.fails_job = 0;
+    training.grow(0, 2, 2);
+    training.expect_refused(1, 1, RINGRT_MISMATCH);
+    ck_assert_int_eq(training.size(), 2);
+    training.expect_trained(2);
+    ck_assert_int_eq(training.recoveries(), 0);
+}
+
+// Its rows are not handed over, so all return to the checkpoint.
+TEST(a_base_that_cannot_place_rows_when_ranks_leave_loads_them) {
+    Training training;
+    training.fails_leaving = true;
+    training.grow(0, 2, 2);
+    training.grow(1, 2, 4);
+    training.leave(1, 2);
+    ck_assert_int_gt(training.recoveries(), 0);
+    training.grow(2, 1, 3);
+    training.leave(2, 2);
+    training.expect_trained(2);
+}
+
+TEST(rows_that_overlap_call_the_join_off) {
+    Training training;
+    training.overlaps_job = 1;
+    training.grow(0, 2, 2);
+    training.expect_refused(1, 1, RINGRT_MISMATCH);
+    training.expect_trained(2);
+    ck_assert_int_eq(training.recoveries(), 0);
+}
+
+// Then the job fails, and starts from what there is, as without live_resize.
+TEST(a_loss_without_a_checkpoint_ends_the_base) {
+    Training training;
+    training.grow(0, 2, 2);
+    training.grow(1, 1, 3);
+    std::vector<std::filesystem::path> saved;
+    for (const auto &entry : std::filesystem::directory_iterator(training.checkpoints()))
+        if (entry.path().filename().string().starts_with("step-")) saved.push_back(entry.path());
+    ck_assert_uint_gt(saved.size(), 0);
+    for (const auto &path : saved) std::filesystem::remove_all(path);
+    training.forget(1);
+    for (int status : training.job(0).wait(20 * kTimeoutScale))
+        ck_assert_int_eq(status, kFailed + RINGRT_PEER_LOST);
+}
+
+int main() { return run_all("live_rows", 120); }
