@@ -153,13 +153,45 @@ bool has_trained(LiveTraining &training, int ranks) {
     return true;
 }
 
+// Two gradients on the GPU, which the stream has yet to write when they are ready.
+void sum_on_gpu(LiveTraining &training, const char *route) {
+    setenv("RINGRT_GPU", route, 1);
+    training.prepare = [&training](int, ringrt_t *rt) {
+        let_nccl_share(getpid());
+        int id = -1;
+        for (const size_t count : {size_t(7), training.floats - 7})
+            if (ringrt_gradient_register(rt, std::to_string(count).c_str(), count, RINGRT_FLOAT32,
+                                         RINGRT_SUM, &id) != RINGRT_OK)
+                abort();
+    };
+    training.reduce = [](ringrt_t *rt, std::vector<float> &g, uint64_t) {
+        static float *there = nullptr;
+        const size_t bytes = g.size() * sizeof(float);
+        cudaStream_t stream = on_gpu().stream;
+        if ((there == nullptr &&
+             cudaMalloc(reinterpret_cast<void **>(&there), bytes) != cudaSuccess) ||
+            cudaMemcpyAsync(there, g.data(), bytes, cudaMemcpyHostToDevice, stream) != cudaSuccess)
+            abort();
+        ringrt_status_t status = ringrt_gradient_ready(rt, 1, there + 7);
+        if (status == RINGRT_OK) status = ringrt_gradient_ready(rt, 0, there);
+        for (int id = 0; id < 2 && status == RINGRT_OK; ++id)
+            status = ringrt_gradient_wait(rt, id, nullptr);
+        if (status == RINGRT_OK && (cudaMemcpyAsync(g.data(), there, bytes, cudaMemcpyDeviceToHost,
+                                                    stream) != cudaSuccess ||
+                                    cudaStreamSynchronize(stream) != cudaSuccess))
+            abort();
+        return status;
+    };
+}
+
 // Two ranks, four, two, several times: the weights are those of one rank that trained alone.
-int resizes(int times) {
+int resizes(int times, const char *gradients_by = nullptr) {
     if (!has_gpu()) return kNoGpu;
     LiveTraining training;
     training.floats = 100003;
     training.pause_us = 0;
     keep_on_gpu(training);
+    if (gradients_by != nullptr) sum_on_gpu(training, gradients_by);
     training.start(0, 2);
     if (!training.await_size(2)) return 1;
     for (int i = 1; i <= times; ++i) {
@@ -174,11 +206,12 @@ int resizes(int times) {
     return training.recoveries() == 0 ? int(kGood) : 6;
 }
 
-int loses_an_extension() {
+int loses_an_extension(const char *gradients_by = nullptr) {
     if (!has_gpu()) return kNoGpu;
     LiveTraining training;
     training.floats = 100003;
     keep_on_gpu(training);
+    if (gradients_by != nullptr) sum_on_gpu(training, gradients_by);
     training.start(0, 2);
     if (!training.await_size(2)) return 1;
     training.start(1, 2);
@@ -193,10 +226,15 @@ int loses_an_extension() {
 }  // namespace
 
 int main() {
-    Tap tap(4);
+    Tap tap(8);
     save_and_load(tap, "a checkpoint of two ranks' buffers on a GPU, loaded by three", 2, 3, true);
     save_and_load(tap, "the same, loaded to the host's memory", 2, 1, false);
     tap.report("ranks join and leave in place, four times", {resizes(4)});
     tap.report("an extension's rank is killed: the base continues", {loses_an_extension()});
+    tap.report("the same, with gradients on the GPU, by NCCL", {resizes(2, "nccl")});
+    tap.report("by the fastest way of ranks that share a GPU", {resizes(2, "auto")});
+    tap.report("an extension's rank is killed, with gradients by NCCL",
+               {loses_an_extension("nccl")});
+    tap.report("the same, by the fastest way", {loses_an_extension("auto")});
     return tap.status();
 }
