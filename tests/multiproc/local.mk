@@ -155,6 +155,13 @@ tests_multiproc_test_state_chunks_SOURCES = tests/multiproc/test_state_chunks.cp
 tests_multiproc_test_state_chunks_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_state_chunks_LDADD = libruntime.la libcollective.la libbase.la $(CHECK_LIBS)
 
+check_PROGRAMS += tests/multiproc/test_moving_rows
+TESTS += tests/multiproc/test_moving_rows
+tests_multiproc_test_moving_rows_SOURCES = tests/multiproc/test_moving_rows.cpp \
+	tests/multiproc/training.h tests/support/fake_gpu.h tests/support/hidden_gpu.h $(multiproc_headers)
+tests_multiproc_test_moving_rows_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_moving_rows_LDADD = libruntime.la libcollective.la libbase.la $(CHECK_LIBS)
+
 # These define their own find_gpu(), linked before the library's.
 check_PROGRAMS += tests/multiproc/test_comm_gpu
 TESTS += tests/multiproc/test_comm_gpu
