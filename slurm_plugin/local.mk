@@ -45,9 +45,11 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/pacing.h \
 	slurm_plugin/controller/probation.cpp slurm_plugin/controller/probation.h \
 	slurm_plugin/controller/recovery.cpp slurm_plugin/controller/recovery.h \
+	slurm_plugin/controller/node_parts.cpp slurm_plugin/controller/node_parts.h \
 	slurm_plugin/controller/node_room.cpp slurm_plugin/controller/node_room.h \
 	slurm_plugin/controller/rigid_plan.cpp slurm_plugin/controller/rigid_plan.h \
 	slurm_plugin/controller/rigid_reservation.cpp slurm_plugin/controller/rigid_reservation.h \
+	slurm_plugin/controller/rigid_room.cpp slurm_plugin/controller/rigid_room.h \
 	slurm_plugin/controller/lent_settings.cpp slurm_plugin/controller/lent_settings.h \
 	slurm_plugin/controller/shared_limit.cpp slurm_plugin/controller/shared_limit.h \
 	slurm_plugin/controller/speed.cpp slurm_plugin/controller/speed.h \

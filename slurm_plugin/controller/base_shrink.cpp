@@ -5,6 +5,7 @@
 #include <string>
 
 #include "slurm_plugin/controller/lent_settings.h"
+#include "slurm_plugin/controller/node_parts.h"
 #include "slurm_plugin/controller/text.h"
 
 namespace ringrt::controller {
@@ -33,13 +34,14 @@ bool computes_on(const records::Telemetry &heard, const std::vector<int> &nodes,
 std::vector<int> nodes_left(const MalleableJob &job, const PassContext &pass) {
     const records::Telemetry *heard = job.current_telemetry();
     if (!heard || !job.extensions.empty() || heard->gpus >= job.record->gpus_requested) return {};
-    std::vector<int> nodes = first_nodes(*job.record, heard->gpus);
+    std::vector<int> nodes = first_nodes(*job.record, heard->gpus, pass.nodes);
     return computes_on(*heard, nodes, pass) ? nodes : std::vector<int>{};
 }
 
-Action return_nodes(const MalleableJob &job, std::vector<int> nodes) {
+Action return_nodes(const MalleableJob &job, std::vector<int> nodes,
+                    std::span<const NodeRecord> of) {
     Action action{.kind = Kind::return_nodes, .intent = job.intent, .poll_fast = true};
-    const std::size_t leaving = job.record->gpus_on_node.size() - nodes.size();
+    const std::size_t leaving = on_nodes(job.record->gpus_on_node, of).size() - nodes.size();
     action.nodes = std::move(nodes);
     const int now = job.record->gpus_requested, left = job.current_telemetry()->gpus;
     action.event = event_of(EventKind::extension, job.intent, now, left,
@@ -77,8 +79,8 @@ Action end_shrink(const MalleableJob &job, const PassContext &pass, double grace
 
 }  // namespace
 
-std::vector<int> first_nodes(const JobRecord &record, int gpus) {
-    std::vector<std::pair<int, int>> held = record.gpus_on_node;
+std::vector<int> first_nodes(const JobRecord &record, int gpus, std::span<const NodeRecord> of) {
+    std::vector<std::pair<int, int>> held = on_nodes(record.gpus_on_node, of);
     std::ranges::sort(held);
     std::vector<int> nodes;
     for (const auto &[node, count] : held) {
@@ -95,8 +97,9 @@ bool can_shrink_base(const MalleableJob &job, int gpus, const JobTracker &tracke
     const JobRecord &record = *job.record;
     if (!pass.can_keep_nodes || !job.is_live || !heard || heard->gpus != record.gpus_requested)
         return false;
-    if (tracker.shrinks.holds(pass.now_s) || first_nodes(record, gpus).empty()) return false;
-    return computes_on(*heard, first_nodes(record, record.gpus_requested), pass);
+    if (tracker.shrinks.holds(pass.now_s) || first_nodes(record, gpus, pass.nodes).empty())
+        return false;
+    return computes_on(*heard, first_nodes(record, record.gpus_requested, pass.nodes), pass);
 }
 
 Action shrink_base(const MalleableJob &job, const Target &target, const PassContext &pass) {
@@ -114,7 +117,8 @@ Action shrink_base(const MalleableJob &job, const Target &target, const PassCont
 std::optional<Action> next_base_action(const MalleableJob &job, const JobTracker &tracker,
                                        const PassContext &pass, const Options &options) {
     if (std::vector<int> nodes = nodes_left(job, pass); !nodes.empty()) {
-        if (!tracker.shrinks.holds(pass.now_s)) return return_nodes(job, std::move(nodes));
+        if (!tracker.shrinks.holds(pass.now_s))
+            return return_nodes(job, std::move(nodes), pass.nodes);
         return pass.may_ask ? restart_without(job, pass) : wait_for_more();
     }
     if (job.intent.keep == 0 || job.record->gpus_requested <= job.intent.keep) return std::nullopt;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "slurm_plugin/controller/action.h"
@@ -16,7 +17,8 @@
 namespace ringrt::controller {
 
 // The first nodes of a job, which have exactly `gpus` of its GPUs; empty: there are none.
-[[nodiscard]] std::vector<int> first_nodes(const JobRecord &record, int gpus);
+[[nodiscard]] std::vector<int> first_nodes(const JobRecord &record, int gpus,
+                                           std::span<const NodeRecord> of);
 
 // Whether its ranks can leave so that `gpus` stay. Its report names its nodes, so no other node is
 // ever taken if its ranks are numbered in another order.

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
+#include "slurm_plugin/controller/node_parts.h"
 #include "slurm_plugin/controller/node_room.h"
 #include "slurm_plugin/controller/rigid_reservation.h"
 
@@ -108,6 +110,27 @@ void drop_unusable(Pool &pool, const NodeRoom &node_room) {
 }
 
 }  // namespace
+
+policy::Capacity capacity_for(const Pool &pool, const Observation &observation,
+                              const std::vector<MalleableJob> &jobs,
+                              std::vector<policy::Job> &input) {
+    const std::vector<NodeRecord> &nodes = observation.nodes;
+    const bool has_parts = !nodes.empty() && nodes.back().part_of >= 0;
+    if (!has_parts || std::ranges::any_of(pool.jobs, [&](std::size_t i) {
+            return !takes_all_types(*jobs[i].record);
+        }))
+        return pool.capacity;
+    policy::Capacity out = pool.capacity;
+    std::vector<int> whole(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const auto node = static_cast<std::size_t>(node_of(nodes, static_cast<int>(i)));
+        if (pool.has_node[i]) whole[node] += nodes[i].gpus;
+        if (node != i) out.node_gpus[node] += std::exchange(out.node_gpus[i], 0);
+    }
+    out.gpus_per_node = std::ranges::max(whole);
+    for (policy::Job &job : input) job.held = on_nodes(job.held, nodes);
+    return out;
+}
 
 bool waits_for_room(const JobRecord &job, double now_s) {
     if (job.phase != JobPhase::pending) return false;

@@ -50,4 +50,10 @@ struct Pool {
                                            const std::vector<MalleableJob> &jobs,
                                            NodeRoom &node_room, const Options &options);
 
+// For the policy: if no job of the pool requests a GPU type, it sees nodes, in its input as well.
+// Otherwise it sees their parts (node_parts.h), because jobs of one type cannot have another.
+[[nodiscard]] policy::Capacity capacity_for(const Pool &pool, const Observation &observation,
+                                            const std::vector<MalleableJob> &jobs,
+                                            std::vector<policy::Job> &input);
+
 }  // namespace ringrt::controller

@@ -196,6 +196,11 @@ struct NodeRecord {
     std::vector<std::string> gpu_types;   // empty: not known
     std::vector<GpuShare> gpu_shares;     // what each of its GPUs can be shared as
     std::vector<std::string> features;
+    // A node with several GPU types has a record for each, with the GPUs of that type
+    // (node_parts.h). The first is at the node's place and lists the others, which come after all
+    // nodes.
+    std::vector<int> parts;
+    int part_of = -1;  // of such another one: the index of the first
 
     bool operator==(const NodeRecord &) const = default;
 };

@@ -298,8 +298,8 @@ void decide_pool(int index, const Observation &observation, const NodeRoom &node
     }
     const std::size_t count = input.size();
     add_siblings(jobs, pool, input, in_input);
-    std::vector<policy::Allotment> allotments =
-        policy.decide(input, pool.capacity, policy_options(options));
+    const policy::Capacity capacity = capacity_for(pool, observation, jobs, input);
+    auto allotments = policy.decide(input, capacity, policy_options(options));
     join_siblings(count, in_input, allotments);
     for (std::size_t k = 0; k < allotments.size(); ++k) {
         Target &target = out.targets[in_input[k]];

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "slurm_plugin/controller/lent_exclusions.h"
+#include "slurm_plugin/controller/node_parts.h"
 #include "slurm_plugin/controller/reach.h"
 #include "slurm_plugin/policy/engine/packing.h"
 
@@ -13,21 +14,66 @@ using policy::Packing;
 
 namespace {
 
-// The free GPUs on nodes of the pool that the job may not use.
-std::vector<policy::NodeShare> out_of_reach(const Observation &observation, const Pool &pool,
-                                            const JobRecord &job) {
-    std::vector<policy::NodeShare> out;
+// GPUs that the job may not use, and whether it gets GPUs of all types of a node (node_parts.h).
+struct OutOfReach {
+    std::vector<policy::NodeShare> gpus;
+    const std::vector<NodeRecord> *joined = nullptr;
+};
+
+OutOfReach out_of_reach(const Observation &observation, const Pool &pool, const JobRecord &job) {
+    OutOfReach out;
     if (!is_choosy(job, pool)) return out;
-    for (std::size_t i = 0; i < observation.nodes.size(); ++i)
-        if (pool.free.node_gpus[i] > 0 && !may_use(job, observation.nodes[i], static_cast<int>(i)))
-            out.emplace_back(static_cast<int>(i), observation.nodes[i].gpus);
+    for (std::size_t i = 0; i < observation.nodes.size(); ++i) {
+        const NodeRecord &node = observation.nodes[i];
+        if (pool.has_node[i] && !node.parts.empty() && takes_all_types(job))
+            out.joined = &observation.nodes;
+        if (pool.free.node_gpus[i] > 0 && !may_use(job, node, static_cast<int>(i)))
+            out.gpus.emplace_back(static_cast<int>(i), node.gpus);
+    }
     return out;
 }
 
-void add_nodes(const Observation &observation, const std::vector<int> &nodes,
-               std::vector<policy::NodeShare> &off) {
+// The same free GPUs, with those of all parts of a node at its place.
+Packing join_parts(const Packing &packing, const std::vector<NodeRecord> &nodes) {
+    policy::Capacity whole{.node_gpus = {}, .gpus_per_node = 0};
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const int free = packing.free_on(i);
+        whole.node_gpus.push_back(nodes[i].part_of < 0 ? free : -1);
+        if (nodes[i].part_of >= 0 && free > 0)
+            whole.node_gpus[static_cast<std::size_t>(nodes[i].part_of)] += free;
+    }
+    for (const NodeRecord &node : nodes) {
+        int gpus = node.gpus;
+        for (const int part : node.parts) gpus += nodes[static_cast<std::size_t>(part)].gpus;
+        whole.gpus_per_node = std::max(whole.gpus_per_node, gpus);
+    }
+    return Packing(whole);
+}
+
+// From nodes to the free GPUs of their parts.
+void part_places(const Packing &packing, const std::vector<NodeRecord> &nodes,
+                 std::vector<policy::NodeShare> &where) {
+    std::vector<policy::NodeShare> out;
+    for (const auto &[node, gpus] : where) {
+        int left = gpus;
+        for (const int part : all_parts(nodes, node)) {
+            const int here = std::min(left, packing.free_on(static_cast<std::size_t>(part)));
+            if (here > 0) out.emplace_back(part, here);
+            left -= std::max(0, here);
+        }
+    }
+    where = std::move(out);
+}
+
+void add_nodes(const Observation &observation, const std::vector<int> &nodes, OutOfReach &off) {
     for (const int node : nodes)
-        off.emplace_back(node, observation.nodes[static_cast<std::size_t>(node)].gpus);
+        off.gpus.emplace_back(node, observation.nodes[static_cast<std::size_t>(node)].gpus);
+}
+
+Packing rest_of(const Packing &packing, const OutOfReach &off) {
+    Packing rest = packing;
+    rest.occupy(off.gpus);
+    return off.joined != nullptr ? join_parts(rest, *off.joined) : rest;
 }
 
 // Places the GPUs according to the job's layout.
@@ -39,17 +85,18 @@ bool place(Packing &packing, const records::Layout &layout, int gpus,
 }
 
 // Finds the largest size with a place off these nodes, and occupies it; 0: no size has one.
-int place_largest(Packing &packing, const std::vector<policy::NodeShare> &off,
-                  const records::Layout &layout, const policy::Ladder &ladder,
+int place_largest(Packing &packing, const OutOfReach &off, const records::Layout &layout,
+                  const policy::Ladder &ladder,
                   std::vector<policy::NodeShare> *place_out = nullptr) {
-    if (off.empty() && layout.gpus_per_node == 0 && place_out == nullptr)
+    const bool is_plain = off.gpus.empty() && off.joined == nullptr;
+    if (is_plain && layout.gpus_per_node == 0 && place_out == nullptr)
         return packing.place_largest(ladder);
-    Packing rest = packing;
-    rest.occupy(off);
+    Packing rest = rest_of(packing, off);
     std::vector<policy::NodeShare> where;
     int gpus = ladder.floor(ladder.max);
     while (gpus >= ladder.min && gpus > 0 && !place(rest, layout, gpus, where)) gpus /= 2;
     if (gpus < ladder.min) return 0;
+    if (off.joined != nullptr) part_places(packing, *off.joined, where);
     packing.occupy(where);
     if (place_out) *place_out = std::move(where);
     return gpus;
@@ -59,23 +106,29 @@ int place_largest(Packing &packing, const std::vector<policy::NodeShare> &off,
 // may use the GPUs there that no job has reserved.
 void match_returning(const Observation &observation, const Pool &pool, const MalleableJob &job,
                      const policy::Ladder &ladder, Packing &packing, Target &target) {
-    std::vector<policy::NodeShare> off = out_of_reach(observation, pool, *job.record), where;
-    const std::vector<policy::NodeShare> reachable = off;
+    OutOfReach off = out_of_reach(observation, pool, *job.record);
+    const OutOfReach reachable = off;
+    std::vector<policy::NodeShare> where;
     add_nodes(observation, pool.reserved_nodes, off);
     const records::Layout &layout = job.intent.layout;
     target.placeable_gpus = place_largest(packing, off, layout, ladder, &where);
     if (target.placeable_gpus == 0)
         target.placeable_gpus = place_largest(packing, reachable, layout, ladder, &where);
-    for (const int node : pool.reserved_nodes)
-        if (std::ranges::find(where, node, &policy::NodeShare::first) == where.end())
-            target.excluded_nodes.push_back(node);
+    for (auto &[part, gpus] : where) part = node_of(observation.nodes, part);
+    for (const int part : pool.reserved_nodes) {
+        const int node = node_of(observation.nodes, part);
+        std::vector<int> &excluded = target.excluded_nodes;
+        if (std::ranges::find(where, node, &policy::NodeShare::first) == where.end() &&
+            std::ranges::find(excluded, node) == excluded.end())
+            excluded.push_back(node);
+    }
     target.excluded_checksum = checksum_of(target.excluded_nodes, observation.nodes);
 }
 
 // A job that must move is placed off the reserved nodes.
 void match_moving(const Observation &observation, const Pool &pool, const MalleableJob &job,
                   Packing &packing, Target &target) {
-    std::vector<policy::NodeShare> off = out_of_reach(observation, pool, *job.record);
+    OutOfReach off = out_of_reach(observation, pool, *job.record);
     add_nodes(observation, pool.reserved_nodes, off);
     const int gpus = target.allotment.gpus;
     packing.release(target.job.held);
@@ -88,18 +141,18 @@ void match_parts(const Observation &observation, const Pool &pool, const Malleab
                  Packing &packing, Target &target) {
     const records::Layout &layout = job.intent.layout;
     const Reach reach = reach_of(observation, pool, *job.record, layout);
-    const std::vector<policy::NodeShare> off = out_of_reach(observation, pool, *job.record);
+    const OutOfReach off = out_of_reach(observation, pool, *job.record);
     int gpus = target.job.gpus_now;
     for (; 2 * gpus <= target.allotment.gpus; gpus *= 2) {
-        Packing rest = packing;
-        rest.occupy(off);
+        Packing rest = rest_of(packing, off);
         std::vector<policy::NodeShare> where;
         const bool fits = layout.gpus_per_node > 0
                               ? place(rest, layout, gpus, where)
                               : rest.place_evenly(gpus, reach.gpus_per_node, &where) > 0;
         if (!fits) break;
-        packing.occupy(where);
         target.part_nodes.push_back(static_cast<int>(where.size()));
+        if (off.joined != nullptr) part_places(packing, *off.joined, where);
+        packing.occupy(where);
     }
     target.placeable_gpus = gpus;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "slurm_plugin/controller/node_parts.h"
 #include "slurm_plugin/controller/reach.h"
 
 namespace ringrt::controller {
@@ -26,7 +27,8 @@ int64_t held_gpus(const JobRecord &job) {
 
 }  // namespace
 
-NodeRoom::NodeRoom(const Observation &observation) : shares_(observation) {
+NodeRoom::NodeRoom(const Observation &observation)
+    : records_(observation.nodes), shares_(observation) {
     bool is_known = false;
     nodes_.reserve(observation.nodes.size());
     for (const NodeRecord &node : observation.nodes) {
@@ -43,7 +45,7 @@ NodeRoom::NodeRoom(const Observation &observation) : shares_(observation) {
 void NodeRoom::add(const JobRecord &job) {
     const int64_t held = held_gpus(job);
     int min = job.intent ? job.intent->gpus_min : 0;  // on its first nodes
-    for (const auto &[index, gpus] : job.gpus_on_node) {
+    for (const auto &[index, gpus] : on_nodes(job.gpus_on_node, records_)) {
         const int of_min = std::min(min, gpus);
         min -= of_min;
         if (at(index) == nullptr) continue;
@@ -74,7 +76,8 @@ int NodeRoom::nodes_for(const JobRecord &rigid) const {
     return static_cast<int>(std::max<int64_t>({1, rigid.nodes_requested, by_cpus}));
 }
 
-const NodeRoom::Node *NodeRoom::at(int node) const {
+const NodeRoom::Node *NodeRoom::at(int part) const {
+    const int node = node_of(records_, part);
     const bool is_node = node >= 0 && static_cast<std::size_t>(node) < nodes_.size();
     return is_node ? &nodes_[static_cast<std::size_t>(node)] : nullptr;
 }
@@ -116,10 +119,11 @@ int NodeRoom::usable_after(const Node &node, const NodeDemand &demand, int idle)
     return static_cast<int>(usable);
 }
 
-std::optional<int> NodeRoom::kept_gpus(int index, const NodeDemand &demand, int free,
-                                       int room) const {
+std::optional<int> NodeRoom::kept_gpus(int index, const NodeDemand &demand, int free, int room,
+                                       int least) const {
     const Node &node = *at(index);
-    for (int back = std::max(0, demand.gpus - free); back <= std::max(0, room - free); ++back) {
+    for (int back = std::max({0, least, demand.gpus - free}); back <= std::max(0, room - free);
+         ++back) {
         const bool fits = node.cpus.has(demand.cpus - returned(node.cpus, node, back)) &&
                           node.mb.has(demand.mb - returned(node.mb, node, back));
         if (!fits) continue;
@@ -142,7 +146,7 @@ bool NodeRoom::fits_without_gpu_jobs(int index, const NodeDemand &demand) const 
 void NodeRoom::take(const JobRecord &rigid, int index, const NodeDemand &demand,
                     int returned_gpus) {
     shares_.take(rigid, index);
-    Node &node = nodes_[static_cast<std::size_t>(index)];
+    Node &node = nodes_[static_cast<std::size_t>(node_of(records_, index))];
     const int back = std::min(returned_gpus, node.lent_gpus);
     for (const auto &[amount, wanted] :
          {std::pair{&node.cpus, demand.cpus}, std::pair{&node.mb, demand.mb}}) {
@@ -165,15 +169,15 @@ int NodeRoom::gpus_for_malleable(int index) const {
 
 bool NodeRoom::could_follow(const Observation &observation, const JobRecord &rigid,
                             const JobRecord &leaving) const {
+    const std::vector<std::pair<int, int>> left = on_nodes(leaving.gpus_on_node, records_);
     int places = 0;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         const int node = static_cast<int>(i);
         const NodeRecord &record = observation.nodes[i];
-        if (!record.usable || !may_use(rigid, record, node)) continue;
+        if (record.part_of >= 0 || !record.usable || !may_use(rigid, record, node)) continue;
         const NodeDemand wanted = demand(rigid, node, 0);
-        const auto held =
-            std::ranges::find(leaving.gpus_on_node, node, &std::pair<int, int>::first);
-        const int gpus = held == leaving.gpus_on_node.end() ? 0 : held->second;
+        const auto held = std::ranges::find(left, node, &std::pair<int, int>::first);
+        const int gpus = held == left.end() ? 0 : held->second;
         const int64_t cpus = share_of(leaving.cpus_requested, gpus, held_gpus(leaving));
         if (nodes_[i].cpus.has(wanted.cpus - cpus) &&
             nodes_[i].mb.has(wanted.mb - mb_of(leaving, gpus, cpus)))

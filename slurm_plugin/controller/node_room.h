@@ -2,7 +2,8 @@
 // CPUs and memory of the nodes, for rigid jobs that lack these or whole nodes, and not only GPUs.
 // Malleable jobs hold CPUs and memory with their GPUs. So for such a job they return GPUs, and
 // leave idle GPUs alone whose CPUs it needs. A node whose CPUs are not known has enough. Also for
-// jobs that need a part of a GPU (gpu_shares.h). Pure.
+// jobs that need a part of a GPU (gpu_shares.h). The parts of a node with several GPU types
+// (node_parts.h) share its CPUs and memory. Pure.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +33,10 @@ class NodeRoom {
     [[nodiscard]] NodeDemand demand(const JobRecord &rigid, int node, int gpus) const;
 
     // How many GPUs of the node malleable jobs must not hold so that the demand fits there. free:
-    // idle ones; room: these and the borrowed ones. Nothing: not even all of them suffice.
+    // idle ones; room: these and the borrowed ones; least: how many are returned at least, because
+    // the idle ones are of other types. Nothing: not even all of them suffice.
     [[nodiscard]] std::optional<int> kept_gpus(int node, const NodeDemand &demand, int free,
-                                               int room) const;
+                                               int room, int least = 0) const;
 
     // Whether the demand fits once all jobs with GPUs have left the node. The end of a job without
     // GPUs is not foreseen.
@@ -73,13 +75,14 @@ class NodeRoom {
         int lent_gpus = 0, borrowed_gpus = 0;  // held by malleable jobs, and how many above MIN
         int threads = 1;
     };
-    [[nodiscard]] const Node *at(int node) const;
+    [[nodiscard]] const Node *at(int part) const;
     [[nodiscard]] static int64_t returned(const Amount &amount, const Node &node, int gpus);
     [[nodiscard]] int usable_after(const Node &node, const NodeDemand &demand, int idle) const;
 
     void add(const JobRecord &job);
 
-    std::vector<Node> nodes_;
+    const std::vector<NodeRecord> &records_;
+    std::vector<Node> nodes_;  // an entry at the node's place only, if it has several GPU types
     GpuShares shares_;
     int64_t cpus_most_ = 0;                             // of a node; 0: none is known
     std::optional<int64_t> cpus_per_gpu_, mb_per_gpu_;  // the least that a malleable job needs

@@ -49,6 +49,7 @@ bool may_use(const JobRecord &job, const NodeRecord &node, int node_index) {
     if (!job.gpu_type.empty() && !node.gpu_types.empty() && !contains(node.gpu_types, job.gpu_type))
         return false;
     if (!offers_share(node, job.gpu_share)) return false;
+    if (node.part_of >= 0) node_index = node.part_of;
     if (!job.required_nodes.empty() &&
         std::ranges::find(job.required_nodes, node_index) == job.required_nodes.end())
         return false;
@@ -76,14 +77,23 @@ Reach reach_of(const Observation &observation, const Pool &pool, const JobRecord
     const int cpus_per_task = std::max(1, job.cpus_per_task);
     for (std::size_t i = 0; i < observation.nodes.size(); ++i) {
         const NodeRecord &node = observation.nodes[i];
-        if (!pool.has_node[i] || node.gpus <= 0 || !may_use(job, node, static_cast<int>(i)))
-            continue;
-        const int tasks = node.cpus > 0 ? node.cpus / cpus_per_task : node.gpus;
-        int gpus = layout.task_per_node && tasks > 0 ? node.gpus : std::min(tasks, node.gpus);
+        if (!pool.has_node[i] || node.part_of >= 0) continue;
+        int all = 0, lent = 0;
+        const auto add = [&](int part) {
+            const NodeRecord &record = observation.nodes[static_cast<std::size_t>(part)];
+            if (record.gpus <= 0 || !may_use(job, record, part)) return;
+            all += record.gpus;
+            lent += std::max(0, pool.capacity.node_gpus[static_cast<std::size_t>(part)]);
+        };
+        add(static_cast<int>(i));
+        for (const int part : node.parts) add(part);
+        if (all == 0) continue;
+        const int tasks = node.cpus > 0 ? node.cpus / cpus_per_task : all;
+        int gpus = layout.task_per_node && tasks > 0 ? all : std::min(tasks, all);
         if (layout.gpus_per_node > 0) gpus = std::min(gpus, layout.gpus_per_node);
         reach.gpus_per_node = std::max(reach.gpus_per_node, gpus);
         reach.gpus_in_all += gpus;
-        reach.gpus_lent += std::min(gpus, std::max(0, pool.capacity.node_gpus[i]));
+        reach.gpus_lent += std::min(gpus, lent);
     }
     return reach;
 }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <tuple>
 
+#include "slurm_plugin/controller/node_parts.h"
 #include "slurm_plugin/controller/reach.h"
 
 namespace ringrt::controller {
@@ -99,6 +100,18 @@ std::vector<RigidPlanner::Candidate> RigidPlanner::soonest(
         const double ready = std::min(as_it_is, moved);
         if (ready <= observation_.now_s + kAhead_s)
             out.push_back({ready, as_it_is <= moved ? 0 : min[i], lent_[i], node});
+    }
+    // Of the parts of a node (node_parts.h), the one that is ready first.
+    const auto key = [&](const Candidate &one) {
+        return std::tuple(node_of(observation_.nodes, one.node), one.ready_s, one.node);
+    };
+    if (std::ranges::any_of(out, [&](const Candidate &one) {
+            return observation_.nodes[at(one.node)].part_of >= 0;
+        })) {
+        std::ranges::sort(out, {}, key);
+        const auto again = std::ranges::unique(
+            out, {}, [&](const Candidate &one) { return std::get<0>(key(one)); });
+        out.erase(again.begin(), again.end());
     }
     if (out.size() < count) return {};
     std::ranges::nth_element(out, out.begin() + static_cast<long>(count) - 1, {},

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "slurm_plugin/controller/lenders.h"
 #include "slurm_plugin/controller/node_room.h"
 #include "slurm_plugin/controller/reach.h"
 #include "slurm_plugin/controller/rigid_plan.h"
+#include "slurm_plugin/controller/rigid_room.h"
 
 namespace ringrt::controller {
 
@@ -23,18 +23,14 @@ class RigidReservation {
                      const std::vector<MalleableJob> &jobs, NodeRoom &node_room, Reclaim reclaim)
         : pool_(pool),
           observation_(observation),
-          nodes_(observation.nodes),
           node_room_(node_room),
-          lenders_(observation.nodes.size()) {
-        room_ = pool.capacity.node_gpus;
-        for (std::size_t node = 0; node < room_.size(); ++node)
-            if (pool.free.node_gpus[node] < 0) room_[node] = 0;  // no job can start there
+          room_(pool, observation, node_room) {
         for (const std::size_t index : pool.jobs) {
             const MalleableJob &job = jobs[index];
             if (holds_gpus(job.stage)) {
                 const std::vector<policy::NodeShare> min = keep_min(job, job.intent.gpus_min);
                 if (job.may_move) movable_.push_back({index, &job, min});
-                lenders_.add(job);
+                room_.lenders.add(job);
                 if (reclaim == Reclaim::higher_priority) by_priority_.push_back(&job);
             } else if (job.is_resizing()) {
                 restarting_.push_back(&job);
@@ -64,20 +60,7 @@ class RigidReservation {
             note_unserved(rigid);
             return;
         }
-        for (const auto &[index, gpus] : shares) {
-            const auto node = static_cast<std::size_t>(index);
-            const NodeDemand demand = node_room_.demand(rigid, index, gpus);
-            const int kept =
-                node_room_.kept_gpus(index, demand, free_on(index), room_on(index)).value_or(gpus);
-            const int returned = kept - std::min(kept, free_on(index));
-            node_room_.take(rigid, index, demand, returned);
-            lenders_.take(index, returned);
-            room_[node] -= kept;
-            pool_.capacity.node_gpus[node] -= kept;
-            int &free = pool_.free.node_gpus[node];
-            free = std::max(std::min(0, free), free - kept);
-            pool_.capacity.kept_for_rigid += kept;
-        }
+        for (const auto &[node, gpus] : shares) room_.give(rigid, node, gpus);
         pool_.has_pending = true;
     }
 
@@ -112,21 +95,21 @@ class RigidReservation {
         ++planned_;
         if (!planner_) planner_.emplace(observation_, pool_);
         const std::optional<RigidPlan> plan =
-            planner_->plan(rigid, room_, node_room_, movable_, restarting_, promised_min_);
+            planner_->plan(rigid, room_.room(), node_room_, movable_, restarting_, promised_min_);
         if (!plan) return;
         for (const auto &[index, to] : plan->moves) {
             Movable &one = movable_[index];
-            for (const auto &[node, gpus] : one.min) subtract(node, -gpus);
-            for (const auto &[node, gpus] : to) subtract(node, gpus);
+            for (const auto &[node, gpus] : one.min) room_.subtract(node, -gpus);
+            for (const auto &[node, gpus] : to) room_.subtract(node, gpus);
             one.min = to;
-            lenders_.remove(*one.malleable);
+            room_.lenders.remove(*one.malleable);
             // A second plan may move it on: that place counts, for the first rigid job.
             pool_.moving.try_emplace(one.job, Pool::Move{.rigid = rigid.id, .to = {}})
                 .first->second.to = to;
         }
         for (const auto &[index, gpus, freed] : plan->shares) {
             const auto node = static_cast<std::size_t>(index);
-            room_[node] -= gpus;
+            room_.subtract(index, gpus);
             int &capacity = pool_.capacity.node_gpus[node], &free = pool_.free.node_gpus[node];
             const int taken = std::clamp(gpus - freed, 0, std::max(0, capacity));
             capacity -= taken;
@@ -143,16 +126,10 @@ class RigidReservation {
         for (const auto &[node, held] : job.record->gpus_on_node) {
             const int kept = std::min(held, gpus);
             if (kept > 0) out.emplace_back(node, kept);
-            subtract(node, kept);
+            room_.subtract(node, kept);
             gpus -= kept;
         }
         return out;
-    }
-
-    // The index is Slurm's: after a configuration change its node may no longer exist.
-    void subtract(int node, int gpus) {
-        if (node >= 0 && static_cast<std::size_t>(node) < room_.size())
-            room_[static_cast<std::size_t>(node)] -= gpus;
     }
 
     // A malleable job ahead of the rigid job: its GPUs are not reclaimed, or its MIN comes first.
@@ -161,48 +138,25 @@ class RigidReservation {
             promised_min_ += job.intent.gpus_min;
             return;
         }
-        lenders_.remove(job);
+        room_.lenders.remove(job);
         std::erase_if(movable_, [&](const Movable &one) { return one.malleable == &job; });
         int min = job.intent.gpus_min;
         for (const auto &[node, held] : job.record->gpus_on_node) {
-            subtract(node, held - std::min(held, min));
+            room_.subtract(node, held - std::min(held, min));
             min -= std::min(held, min);
         }
     }
 
-    [[nodiscard]] int free_on(int node) const {
-        return std::max(0, pool_.free.node_gpus[static_cast<std::size_t>(node)]);
-    }
-
-    [[nodiscard]] int room_on(int node) const {
-        return std::max(0, room_[static_cast<std::size_t>(node)]);
-    }
-
-    // How many of the node's GPUs are kept from malleable jobs if the job gets this many; nothing:
-    // it lacks GPUs, CPUs or memory there even if all borrowed GPUs are returned.
-    [[nodiscard]] std::optional<int> kept_for(const JobRecord &rigid, int node, int gpus) const {
-        const NodeDemand demand = node_room_.demand(rigid, node, gpus);
-        if (demand.gpus > room_on(node)) return std::nullopt;
-        return node_room_.kept_gpus(node, demand, free_on(node), room_on(node));
-    }
-
-    // Whether the job could be placed on the node at all.
-    [[nodiscard]] bool is_candidate(const JobRecord &rigid, int node) const {
-        const auto index = static_cast<std::size_t>(node);
-        const bool is_open = pool_.has_node[index] && pool_.free.node_gpus[index] >= 0;
-        return is_open && may_use(rigid, nodes_[index], node) &&
-               (room_[index] > 0 || node_room_.demand(rigid, node, rigid.gpus_requested).gpus == 0);
-    }
-
     // The GPUs that jobs there must return for this many.
-    [[nodiscard]] Lenders::Cost cost_at(int node, int gpus) const {
-        return lenders_.cost(node, gpus - std::min(gpus, free_on(node)));
+    [[nodiscard]] Lenders::Cost cost_at(const JobRecord &rigid, int node, int gpus) const {
+        return room_.price(rigid, node, gpus, gpus).cost;
     }
 
-    [[nodiscard]] Lenders::Cost cost_of(const std::vector<policy::NodeShare> &shares) const {
+    [[nodiscard]] Lenders::Cost cost_of(const JobRecord &rigid,
+                                        const std::vector<policy::NodeShare> &shares) const {
         Lenders::Cost out;
         for (const auto &[node, share] : shares) {
-            const Lenders::Cost here = cost_at(node, share);
+            const Lenders::Cost here = cost_at(rigid, node, share);
             out.jobs += here.jobs;
             out.gpus += here.gpus;
         }
@@ -226,14 +180,15 @@ class RigidReservation {
             (rigid.gpus_requested + static_cast<int>(count) - 1) / static_cast<int>(count);
         std::vector<Place> places;
         int total = -promised_min_;
-        for (std::size_t i = 0; i < room_.size(); ++i) {
+        for (std::size_t i = 0; i < room_.room().size(); ++i) {
             const int node = static_cast<int>(i);
-            if (!is_candidate(rigid, node)) continue;
-            const int shared = most - node_room_.demand(rigid, node, most).gpus;
-            total += std::max(shared, room_on(node));
-            if (const std::optional<int> kept = kept_for(rigid, node, most))
-                places.push_back(
-                    {cost_at(node, *kept), *kept - std::min(*kept, free_on(node)), node});
+            if (!room_.is_candidate(rigid, node)) continue;
+            const int own = node_room_.demand(rigid, node, most).gpus;
+            total += std::max(most - own, room_.room_on(rigid, node));
+            if (const std::optional<int> kept = room_.kept_for(rigid, node, most)) {
+                const RigidRoom::Price price = room_.price(rigid, node, own, *kept);
+                places.push_back({price.cost, price.lacks, node});
+            }
         }
         if (total < rigid.gpus_requested || places.size() < count) return {};
         std::ranges::partial_sort(places, places.begin() + static_cast<long>(count));
@@ -251,12 +206,13 @@ class RigidReservation {
     [[nodiscard]] std::vector<policy::NodeShare> any_shares_for(const JobRecord &rigid) {
         std::vector<int> nodes;
         int total = -promised_min_;
-        room_for_ = room_;
-        for (std::size_t i = 0; i < room_.size(); ++i) {
+        room_for_.assign(room_.room().size(), 0);
+        for (std::size_t i = 0; i < room_for_.size(); ++i) {
             const int node = static_cast<int>(i);
             int &room = room_for_[i];
-            while (room > 0 && !kept_for(rigid, node, room)) --room;
-            if (room <= 0 || !is_candidate(rigid, node)) continue;
+            room = room_.room_on(rigid, node);
+            while (room > 0 && !room_.kept_for(rigid, node, room)) --room;
+            if (room <= 0 || !room_.is_candidate(rigid, node)) continue;
             total += room;
             nodes.push_back(node);
         }
@@ -267,23 +223,25 @@ class RigidReservation {
         const auto try_in_this_order = [&] {
             const std::vector<policy::NodeShare> shares = first_shares(rigid, nodes, least);
             if (most > 0 && shares.size() > most) return;
-            if (best.empty() || cost_of(shares) < cost_of(best)) best = shares;
+            if (best.empty() || cost_of(rigid, shares) < cost_of(rigid, best)) best = shares;
         };
-        std::ranges::stable_sort(nodes, [&](int a, int b) { return free_on(a) > free_on(b); });
+        std::ranges::stable_sort(
+            nodes, [&](int a, int b) { return room_.free_on(rigid, a) > room_.free_on(rigid, b); });
         try_in_this_order();
-        if (!best.empty() && cost_of(best).jobs <= 1) return best;
+        if (!best.empty() && cost_of(rigid, best).jobs <= 1) return best;
         std::ranges::stable_sort(nodes, [&](int a, int b) { return room_at(a) > room_at(b); });
         try_in_this_order();
-        sort_by_cost(nodes, rigid.gpus_requested);
+        sort_by_cost(rigid, nodes);
         try_in_this_order();
         return best;
     }
 
-    // By the cost of all GPUs that the node can give, up to `gpus`.
-    void sort_by_cost(std::vector<int> &nodes, int gpus) const {
+    // By the cost of all GPUs that the node can give the job.
+    void sort_by_cost(const JobRecord &rigid, std::vector<int> &nodes) const {
         std::vector<std::pair<Lenders::Cost, int>> order;
         for (const int node : nodes)
-            order.emplace_back(cost_at(node, std::min(gpus, room_at(node))), node);
+            order.emplace_back(cost_at(rigid, node, std::min(rigid.gpus_requested, room_at(node))),
+                               node);
         std::ranges::stable_sort(order, {}, &std::pair<Lenders::Cost, int>::first);
         for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i] = order[i].second;
     }
@@ -305,7 +263,8 @@ class RigidReservation {
         }
         for (const bool lent_too : {false, true})
             for (auto &[node, share] : shares) {
-                const int there = lent_too ? room_at(node) : std::min(room_at(node), free_on(node));
+                const int there =
+                    lent_too ? room_at(node) : std::min(room_at(node), room_.free_on(rigid, node));
                 const int more = std::clamp(there - share, 0, left);
                 share += more;
                 left -= more;
@@ -315,15 +274,13 @@ class RigidReservation {
 
     Pool &pool_;
     const Observation &observation_;
-    const std::vector<NodeRecord> &nodes_;
     NodeRoom &node_room_;
-    Lenders lenders_;
+    RigidRoom room_;
     std::vector<Movable> movable_;
     std::vector<const MalleableJob *> restarting_;
     std::optional<RigidPlanner> planner_;
     int planned_ = 0;
-    std::vector<int> room_;      // GPUs that rigid jobs may have, per node
-    std::vector<int> room_for_;  // the same for the present job, given its CPUs and memory
+    std::vector<int> room_for_;  // per node, for the present job, given its CPUs and memory
     int promised_min_ = 0;       // to malleable jobs that hold none and come first
     std::vector<const MalleableJob *>
         by_priority_;  // jobs ahead of rigid jobs of lower or equal priority only

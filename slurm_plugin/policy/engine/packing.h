@@ -74,6 +74,9 @@ class Packing {
     // Like place(), for the largest size of the ladder that finds a place; 0: none does.
     [[nodiscard]] int place_largest(const Ladder &ladder);
     [[nodiscard]] int free_gpus() const { return free_total_; }
+    [[nodiscard]] int free_on(std::size_t node) const {  // -1: the node accepts no job
+        return closed_[node] ? -1 : free_[node];
+    }
 
   private:
     void list_nodes();

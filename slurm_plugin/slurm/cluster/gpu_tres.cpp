@@ -100,20 +100,24 @@ std::string gpu_type(std::string_view text) {
     return gpus ? kind_in(gpus->name) : std::string();
 }
 
-std::vector<std::string> gpu_types(std::string_view list) {
-    std::vector<std::string> kinds;
+std::vector<std::pair<std::string, int>> gpus_by_type(std::string_view list) {
+    std::vector<std::pair<std::string, int>> out;
     bool untyped = false;
     for_each_item(list, [&](std::string_view item) {
         if (!is_gpu(item)) return;
         item = item.substr(0, item.find('('));
         std::size_t name_length = 0;
-        count_of(item, name_length);
-        std::string kind = kind_in(item.substr(0, name_length));
-        untyped |= kind.empty();
-        if (std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(std::move(kind));
+        const int count = count_of(item, name_length).value_or(0);
+        std::string type = kind_in(item.substr(0, name_length));
+        untyped |= type.empty();
+        const auto same = std::ranges::find(out, type, &std::pair<std::string, int>::first);
+        if (same == out.end())
+            out.emplace_back(std::move(type), count);
+        else
+            same->second += count;
     });
-    if (untyped) kinds.clear();
-    return kinds;
+    if (untyped) out.clear();
+    return out;
 }
 
 std::string format_gpu_tres(std::string_view like, int count) {

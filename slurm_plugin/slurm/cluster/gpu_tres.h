@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ringrt::slurm {
@@ -21,8 +22,8 @@ struct GpuTres {
 // "a100" of "gres/gpu:a100:4"; empty: any type.
 [[nodiscard]] std::string gpu_type(std::string_view text);
 
-// The types in such a list, each once; empty if an item has no type.
-[[nodiscard]] std::vector<std::string> gpu_types(std::string_view list);
+// The types in such a list with their GPUs, each once; empty if an item has no type.
+[[nodiscard]] std::vector<std::pair<std::string, int>> gpus_by_type(std::string_view list);
 
 // The first item of gres/shard or gres/mps, by which jobs share GPUs, as "shard:2(IDX:0)"; empty:
 // there is none. The text stays part of the list.

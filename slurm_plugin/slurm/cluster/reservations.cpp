@@ -4,6 +4,7 @@
 #include <ctime>
 #include <span>
 
+#include "slurm_plugin/controller/node_parts.h"
 #include "slurm_plugin/slurm/cluster/slurm_records.h"
 
 namespace ringrt::slurm {
@@ -29,8 +30,10 @@ void note_reservations(const reserve_info_msg_t &answer, time_t now,
         if (one.start_time <= now) continue;
         const auto from_s = static_cast<double>(one.start_time);
         for_each_node(one.node_inx, nodes.size(), [&](std::size_t node) {
-            double &first = nodes[node].reserved_from_s;
-            if (first <= 0 || from_s < first) first = from_s;
+            for (const int part : controller::all_parts(nodes, static_cast<int>(node))) {
+                double &first = nodes[static_cast<std::size_t>(part)].reserved_from_s;
+                if (first <= 0 || from_s < first) first = from_s;
+            }
         });
     }
 }

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "slurm_plugin/controller/node_parts.h"
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/records/unix_time.h"
 #include "slurm_plugin/slurm/cluster/gpu_tres.h"
@@ -66,8 +67,11 @@ RpcStatus status_of_error(int error) {
 PartitionLimits limits_of(const partition_info_t &partition,
                           std::span<const controller::NodeRecord> nodes) {
     std::vector<int> gpus;
-    for_each_node(partition.node_inx, nodes.size(),
-                  [&](std::size_t node) { gpus.push_back(nodes[node].gpus); });
+    for_each_node(partition.node_inx, nodes.size(), [&](std::size_t node) {
+        gpus.push_back(0);
+        for (const int part : controller::all_parts(nodes, static_cast<int>(node)))
+            gpus.back() += nodes[static_cast<std::size_t>(part)].gpus;
+    });
     std::ranges::sort(gpus, std::greater<>());
     if (partition.max_nodes != INFINITE && partition.max_nodes < gpus.size())
         gpus.resize(partition.max_nodes);

@@ -2,6 +2,7 @@
 // The controller's records of nodes, from Slurm's listings of nodes and partitions.
 #include <algorithm>
 
+#include "slurm_plugin/controller/node_parts.h"
 #include "slurm_plugin/slurm/cluster/gpu_tres.h"
 #include "slurm_plugin/slurm/cluster/slurm_memory.h"
 #include "slurm_plugin/slurm/cluster/slurm_records.h"
@@ -10,6 +11,7 @@
 namespace ringrt::slurm {
 
 using controller::NodeRecord;
+using controller::TypedGpus;
 
 namespace {
 
@@ -49,12 +51,16 @@ bool is_usable(uint32_t state) {
 std::vector<NodeRecord> node_records(const node_info_msg_t &nodes,
                                      const partition_info_msg_t &partitions) {
     std::vector<NodeRecord> records;
+    std::vector<std::vector<TypedGpus>> types;
     records.reserve(nodes.record_count);
+    types.reserve(nodes.record_count);
     for (const node_info_t &node : std::span(nodes.node_array, nodes.record_count)) {
+        types.emplace_back();
         NodeRecord record{.name = bounded_text(node.name, kNodeNameBytesMax), .usable = false};
         if (!record.name.empty()) {
             record.gpus = count_gpus(bounded_text(node.gres));
-            record.gpu_types = gpu_types(bounded_text(node.gres));
+            types.back() = gpus_by_type(bounded_text(node.gres));
+            for (const TypedGpus &one : types.back()) record.gpu_types.push_back(one.first);
             record.features = split(
                 bounded_text(node.features_act != nullptr ? node.features_act : node.features));
             record.gpu_shares = shares_of_a_gpu(bounded_text(node.gres), record.gpus);
@@ -76,6 +82,7 @@ std::vector<NodeRecord> node_records(const node_info_msg_t &nodes,
     for (NodeRecord &record : records)
         // An unnamed partition, which no job requests.
         if (record.partitions.empty()) record.partitions.emplace_back();
+    for (std::size_t i = 0; i < types.size(); ++i) controller::split_by_type(records, i, types[i]);
     return records;
 }
 

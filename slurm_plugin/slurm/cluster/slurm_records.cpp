@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "slurm_plugin/controller/lent_exclusions.h"
+#include "slurm_plugin/controller/node_parts.h"
 #include "slurm_plugin/records/extension.h"
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/records/telemetry.h"
@@ -115,6 +116,23 @@ int gpus_in(const char *tres) {
     return gpus ? gpus->count : 0;
 }
 
+// On the node's part of this type; of an unknown type: on its parts in order.
+void add_held_on(std::span<const NodeRecord> nodes, int node, const std::string &type, int gpus,
+                 JobRecord &record) {
+    const std::vector<int> parts = controller::all_parts(nodes, node);
+    const auto has_type = [&](int part) {
+        const NodeRecord &here = nodes[static_cast<std::size_t>(part)];
+        return parts.size() == 1 || here.gpu_types.front() == type;
+    };
+    const bool is_known = std::ranges::any_of(parts, has_type);
+    for (const int part : parts) {
+        const int here = std::min(gpus, nodes[static_cast<std::size_t>(part)].gpus);
+        if (here <= 0 || (is_known && !has_type(part))) continue;
+        record.gpus_on_node.emplace_back(part, here);
+        gpus -= here;
+    }
+}
+
 // A completing job holds its GPUs until its last process has ended, on the nodes that it still has.
 void add_held_gpus(const slurm_job_info_t &job, std::span<const NodeRecord> nodes,
                    JobRecord &record) {
@@ -126,9 +144,23 @@ void add_held_gpus(const slurm_job_info_t &job, std::span<const NodeRecord> node
     const bool aligned = counts.size() == held.size();
     const int most = counts.empty() ? 0 : *std::ranges::max_element(counts);
     for (std::size_t i = 0; i < held.size(); ++i) {
-        const int gpus = std::min(aligned ? counts[i] : most, nodes[held[i]].gpus);
-        if (gpus > 0) record.gpus_on_node.emplace_back(static_cast<int>(held[i]), gpus);
+        std::vector<controller::TypedGpus> types{{record.gpu_type, aligned ? counts[i] : most}};
+        if (aligned && !nodes[held[i]].parts.empty())
+            if (auto known = gpus_by_type(bounded_text(job.gres_detail_str[i])); !known.empty())
+                types = std::move(known);
+        for (const auto &[type, gpus] : types)
+            add_held_on(nodes, static_cast<int>(held[i]), type, gpus, record);
     }
+}
+
+// Slurm numbers a node's GPUs in the order of their types.
+int part_with_gpu(std::span<const NodeRecord> nodes, int node, int gpu) {
+    for (const int part : controller::all_parts(nodes, node)) {
+        const int here = nodes[static_cast<std::size_t>(part)].gpus;
+        if (gpu < here) return part;
+        gpu -= here;
+    }
+    return node;
 }
 
 // The job's share of a GPU on each node, and what it holds.
@@ -152,8 +184,10 @@ void note_shares(const slurm_job_info_t &job, std::span<const NodeRecord> nodes,
     for_each_node(job.node_inx, nodes.size(), [&](std::size_t node) {
         if (next >= job.gres_detail_cnt || job.gres_detail_str == nullptr) return;
         const std::string list = bounded_text(job.gres_detail_str[next++]);
-        for (const auto &held : held_shares(list, static_cast<int>(node)))
+        for (auto held : held_shares(list, static_cast<int>(node))) {
+            held.node = part_with_gpu(nodes, held.node, held.gpu);
             record.shares_held.push_back(held);
+        }
     });
 }
 

@@ -35,13 +35,14 @@ inline constexpr std::size_t kAdminCommentBytesMax = 65536;
 
 [[nodiscard]] controller::SlurmHold slurm_hold_of(const slurm_job_info_t &job);
 
-// `nodes` is used only for the number of GPUs on each.
+// `nodes` is used only for the GPUs of each.
 [[nodiscard]] controller::JobRecord job_record(const slurm_job_info_t &job,
                                                std::span<const controller::NodeRecord> nodes);
 
 // Index = Slurm's node index, so nodes that Slurm hides have an entry without name and GPUs. A
 // partition that starts no jobs now (DOWN, INACTIVE) is left out: a job requeued for a resize would
-// be pending there until it is up. A node in no other partition is in one without a name.
+// be pending there until it is up. A node in no other partition is in one without a name. After the
+// nodes come the other parts of those with several GPU types (node_parts.h).
 [[nodiscard]] std::vector<controller::NodeRecord> node_records(
     const node_info_msg_t &nodes, const partition_info_msg_t &partitions);
 

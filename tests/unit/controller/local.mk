@@ -18,6 +18,7 @@ controller_tests = \
 	tests/unit/controller/test_base_shrink \
 	tests/unit/controller/test_live_resize \
 	tests/unit/controller/test_model \
+	tests/unit/controller/test_node_parts \
 	tests/unit/controller/test_node_room \
 	tests/unit/controller/test_pacing \
 	tests/unit/controller/test_probation \
@@ -68,6 +69,10 @@ tests_unit_controller_test_live_resize_LDADD = $(world_ldadd)
 tests_unit_controller_test_model_SOURCES = tests/unit/controller/test_model.cpp tests/support/check.h
 tests_unit_controller_test_model_CPPFLAGS = $(world_cppflags)
 tests_unit_controller_test_model_LDADD = $(world_ldadd)
+
+tests_unit_controller_test_node_parts_SOURCES = tests/unit/controller/test_node_parts.cpp tests/support/check.h
+tests_unit_controller_test_node_parts_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_node_parts_LDADD = $(world_ldadd)
 
 tests_unit_controller_test_node_room_SOURCES = tests/unit/controller/test_node_room.cpp tests/support/check.h
 tests_unit_controller_test_node_room_CPPFLAGS = $(world_cppflags)

@@ -59,11 +59,11 @@ struct Base {
 TEST(the_first_nodes_with_exactly_these_gpus) {
     Base base;
     base.record.gpus_on_node = {{4, 1}, {1, 4}, {2, 2}};
-    ck_assert(first_nodes(base.record, 4) == std::vector<int>{1});
-    ck_assert(first_nodes(base.record, 6) == (std::vector<int>{1, 2}));
-    ck_assert(first_nodes(base.record, 5).empty());
-    ck_assert(first_nodes(base.record, 8).empty());
-    ck_assert(first_nodes(base.record, 0).empty());
+    ck_assert(first_nodes(base.record, 4, base.nodes) == std::vector<int>{1});
+    ck_assert(first_nodes(base.record, 6, base.nodes) == (std::vector<int>{1, 2}));
+    ck_assert(first_nodes(base.record, 5, base.nodes).empty());
+    ck_assert(first_nodes(base.record, 8, base.nodes).empty());
+    ck_assert(first_nodes(base.record, 0, base.nodes).empty());
 }
 
 TEST(whole_nodes_are_asked_to_leave) {

@@ -33,16 +33,16 @@ using ringrt::controller::NodeRecord;
 struct NodesGiven {
     std::vector<uint32_t> states;
     std::vector<partition_info_t> partitions{};
+    std::string gres = "gpu:4";  // of each
 };
 
-// With four GPUs each.
 std::vector<NodeRecord> records_of(NodesGiven given) {
-    char name[] = "n", gres[] = "gpu:4";
+    char name[] = "n";
     std::vector<node_info_t> nodes;
     for (const uint32_t state : given.states) {
         nodes.emplace_back();
         nodes.back().name = name;
-        nodes.back().gres = gres;
+        nodes.back().gres = given.gres.data();
         nodes.back().node_state = state;
     }
     node_info_msg_t all_nodes{};
@@ -258,6 +258,43 @@ TEST(shares_of_gpus_are_read_in_every_spelling) {
     ck_assert(held_shares("mps:50(0/100,50/100)", 0) == Held({{0, 1, 50}}));
     for (const char *unknown : {"shard(CNT:2)", "shard:2", "shard:2)(", "gpu:2(IDX:0)"})
         ck_assert_msg(held_shares(unknown, 0).empty(), "%s", unknown);
+}
+
+// The parts of the second node come after both nodes.
+TEST(gpus_of_a_node_with_several_types_are_held_by_type) {
+    using Held = std::vector<std::pair<int, int>>;
+    const auto nodes = records_of({.states = {NODE_STATE_IDLE, NODE_STATE_IDLE},
+                                   .gres = "gpu:a100:4(S:0),gpu:h100:1,gpu:h100:1(S:1),shard:6"});
+    ck_assert_uint_eq(nodes.size(), 4);
+    ck_assert(nodes[1].gpus == 4 && nodes[3].gpus == 2 && nodes[3].part_of == 1);
+    ck_assert(nodes[3].gpu_types == std::vector<std::string>{"h100"} && nodes[3].usable);
+    ck_assert_int_eq(nodes[3].gpu_shares.at(0).amount, 1);
+    ck_assert_uint_eq(records_of({.states = {NODE_STATE_IDLE}, .gres = "gpu:a100:2,gpu:2"}).size(),
+                      1);
+    char first[] = "gpu:h100:1(IDX:4)", second[] = "gpu:a100:3(IDX:0-2),gpu:h100:2(IDX:4-5)";
+    char unknown[] = "gpu:5", shards[] = "shard:1(0/1,0/1,0/1,0/1,0/1,1/1)";
+    char *details[] = {first, second};
+    int32_t on[] = {0, 1, -1};
+    slurm_job_info_t job{.gres_detail_cnt = 2, .gres_detail_str = details, .node_inx = on};
+    job.job_state = JOB_RUNNING;
+    job.num_tasks = job.num_nodes = 1;
+    const auto held = [&] { return ringrt::slurm::job_record(job, nodes).gpus_on_node; };
+    ck_assert(held() == Held({{2, 1}, {1, 3}, {3, 2}}));
+    details[1] = unknown;
+    ck_assert(held() == Held({{2, 1}, {1, 4}, {3, 1}}));
+    // A step's host lacks its line: the job's most on each, of its own type.
+    char typed[] = "gres:gpu:h100:2";
+    job.gres_detail_cnt = 1;
+    job.tres_per_job = typed;
+    ck_assert(held() == Held({{2, 1}, {3, 1}}));
+    char share[] = "gres:shard:1";
+    job = {.gres_detail_cnt = 2, .gres_detail_str = details, .node_inx = on};
+    job.job_state = JOB_RUNNING;
+    job.num_tasks = job.num_nodes = 1;
+    job.tres_per_node = share;
+    details[0] = details[1] = shards;
+    const auto shared = ringrt::slurm::job_record(job, nodes).shares_held;
+    ck_assert(shared.size() == 2 && shared[0].node == 2 && shared[1].node == 3);
 }
 
 TEST(a_job_that_waits_for_shares_needs_one_gpu_on_each_node) {

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slurm_plugin/controller/rigid_room.h"
+
+#include <algorithm>
+
+#include "slurm_plugin/controller/node_parts.h"
+#include "slurm_plugin/controller/reach.h"
+
+namespace ringrt::controller {
+
+using policy::NodeShare;
+
+RigidRoom::RigidRoom(Pool &pool, const Observation &observation, NodeRoom &node_room)
+    : lenders(observation.nodes.size()),
+      pool_(pool),
+      nodes_(observation.nodes),
+      node_room_(node_room),
+      room_(pool.capacity.node_gpus) {
+    for (std::size_t node = 0; node < room_.size(); ++node)
+        if (pool.free.node_gpus[node] < 0) room_[node] = 0;  // no job can start there
+}
+
+// The index is Slurm's: after a configuration change its node may no longer exist.
+void RigidRoom::subtract(int part, int gpus) {
+    if (part >= 0 && static_cast<std::size_t>(part) < room_.size())
+        room_[static_cast<std::size_t>(part)] -= gpus;
+}
+
+bool RigidRoom::is_whole(int node) const {
+    const NodeRecord &record = nodes_[static_cast<std::size_t>(node)];
+    return record.part_of < 0 && record.parts.empty();
+}
+
+// Those whose GPUs the job can get; none of a part whose node stands for all.
+std::vector<int> RigidRoom::own_parts(const JobRecord &rigid, int node) const {
+    if (!takes_all_types(rigid)) return {node};
+    if (nodes_[static_cast<std::size_t>(node)].part_of >= 0) return {};
+    return all_parts(nodes_, node);
+}
+
+int RigidRoom::free_of(int part) const {
+    return std::max(0, pool_.free.node_gpus[static_cast<std::size_t>(part)]);
+}
+
+int RigidRoom::room_of(int part) const {
+    return std::max(0, room_[static_cast<std::size_t>(part)]);
+}
+
+int RigidRoom::free_on(const JobRecord &rigid, int node) const {
+    if (is_whole(node)) return free_of(node);
+    int gpus = 0;
+    for (const int part : own_parts(rigid, node)) gpus += free_of(part);
+    return gpus;
+}
+
+int RigidRoom::room_on(const JobRecord &rigid, int node) const {
+    if (is_whole(node)) return room_of(node);
+    int gpus = 0;
+    for (const int part : own_parts(rigid, node)) gpus += room_of(part);
+    return gpus;
+}
+
+bool RigidRoom::is_candidate(const JobRecord &rigid, int node) const {
+    const auto index = static_cast<std::size_t>(node);
+    if (!pool_.has_node[index] || pool_.free.node_gpus[index] < 0) return false;
+    if (is_whole(node)) {
+        if (!may_use(rigid, nodes_[index], node)) return false;
+    } else {
+        const std::vector<int> parts = own_parts(rigid, node);
+        if (std::ranges::none_of(parts, [&](int part) {
+                return may_use(rigid, nodes_[static_cast<std::size_t>(part)], part);
+            }))
+            return false;
+    }
+    return room_on(rigid, node) > 0 ||
+           node_room_.demand(rigid, node, rigid.gpus_requested).gpus == 0;
+}
+
+std::optional<int> RigidRoom::kept(const JobRecord &rigid, int node,
+                                   const NodeDemand &demand) const {
+    if (is_whole(node)) return node_room_.kept_gpus(node, demand, free_of(node), room_of(node));
+    int free = 0, room = 0;
+    for (const int part : all_parts(nodes_, node)) {
+        free += free_of(part);
+        room += room_of(part);
+    }
+    return node_room_.kept_gpus(node, demand, free, room, demand.gpus - free_on(rigid, node));
+}
+
+std::optional<int> RigidRoom::kept_for(const JobRecord &rigid, int node, int gpus) const {
+    const NodeDemand demand = node_room_.demand(rigid, node, gpus);
+    if (demand.gpus > room_on(rigid, node)) return std::nullopt;
+    return kept(rigid, node, demand);
+}
+
+// Where the kept GPUs are: the job's on its own parts, and of the others first the idle ones.
+std::vector<NodeShare> RigidRoom::split(const JobRecord &rigid, int node, int gpus,
+                                        int kept) const {
+    if (is_whole(node)) return {{node, kept}};
+    const std::vector<int> own = own_parts(rigid, node), all = all_parts(nodes_, node);
+    std::vector<NodeShare> out;
+    for (const int part : all) out.emplace_back(part, 0);
+    const auto add = [&](const std::vector<int> &parts, bool lent_too, int wanted) {
+        for (auto &[part, share] : out) {
+            if (std::ranges::find(parts, part) == parts.end()) continue;
+            const int most = lent_too ? room_of(part) : std::min(room_of(part), free_of(part));
+            const int more = std::clamp(most - share, 0, std::max(0, wanted));
+            share += more;
+            wanted -= more;
+        }
+        return wanted;
+    };
+    int left = kept - gpus + add(own, true, add(own, false, gpus));
+    for (const bool lent_too : {false, true}) left = add(all, lent_too, add(own, lent_too, left));
+    return out;
+}
+
+RigidRoom::Price RigidRoom::price(const JobRecord &rigid, int node, int gpus, int kept) const {
+    Price out;
+    for (const auto &[part, share] : split(rigid, node, gpus, kept)) {
+        const int lacks = share - std::min(share, free_of(part));
+        const Lenders::Cost here = lenders.cost(part, lacks);
+        out.cost.jobs += here.jobs;
+        out.cost.gpus += here.gpus;
+        out.lacks += lacks;
+    }
+    return out;
+}
+
+void RigidRoom::give(const JobRecord &rigid, int node, int gpus) {
+    const NodeDemand demand = node_room_.demand(rigid, node, gpus);
+    const int all = kept(rigid, node, demand).value_or(gpus);
+    int returned = 0;
+    for (const auto &[part, share] : split(rigid, node, demand.gpus, all)) {
+        const auto index = static_cast<std::size_t>(part);
+        const int from_jobs = share - std::min(share, free_of(part));
+        returned += from_jobs;
+        lenders.take(part, from_jobs);
+        room_[index] -= share;
+        pool_.capacity.node_gpus[index] -= share;
+        int &free = pool_.free.node_gpus[index];
+        free = std::max(std::min(0, free), free - share);
+        pool_.capacity.kept_for_rigid += share;
+    }
+    node_room_.take(rigid, node, demand, returned);
+}
+
+}  // namespace ringrt::controller
