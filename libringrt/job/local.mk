@@ -5,6 +5,8 @@ libruntime_la_SOURCES += \
 	libringrt/job/batch.h \
 	libringrt/job/channel.cpp \
 	libringrt/job/channel.h \
+	libringrt/job/job.cpp \
+	libringrt/job/job.h \
 	libringrt/job/loss_curve.cpp \
 	libringrt/job/loss_curve.h \
 	libringrt/job/progress.cpp \
@@ -21,7 +23,6 @@ libruntime_la_SOURCES += \
 	libringrt/job/slurm_link.h \
 	libringrt/job/step.cpp \
 	libringrt/job/step.h \
-	libringrt/job/step_agree.cpp \
 	libringrt/job/step_clock.cpp \
 	libringrt/job/step_clock.h \
 	libringrt/job/step_resize.cpp \

@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The step boundary: agree, save, leave. Saving and restoring on the program's request use the same
-// parts.
+// The step boundary of a ringrt_t: the job (job.h), its checkpoints, and ranks that join and leave.
+// Saving and restoring on the program's request use the same parts.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <string>
 #include <vector>
 
 #include "libringrt/checkpoint/local_level.h"
 #include "libringrt/checkpoint/save.h"
-#include "libringrt/job/progress.h"
-#include "libringrt/job/reporter.h"
-#include "libringrt/job/requeue.h"
-#include "libringrt/job/settings.h"
-#include "libringrt/job/signal_watch.h"
-#include "libringrt/job/slurm_link.h"
-#include "libringrt/job/step_vote.h"
+#include "libringrt/job/job.h"
 #include "libringrt/live/resizer.h"
 
 namespace ringrt {
@@ -49,11 +43,9 @@ class StepBoundary {
     // At the end of training: true if this rank is of those that end together.
     bool finish_resizing();
     // For an extension's rank.
-    bool asked_to_leave() const {
-        return slurm_.requests() != served_ || extension_sigterm_.count() > 0;
-    }
+    bool asked_to_leave() const { return job_.is_asked() || extension_sigterm_.count() > 0; }
     // On rank 0: the ranks that the base is asked to keep; 0: no order.
-    uint32_t ranks_to_keep() const { return slurm_.ranks_to_keep(); }
+    uint32_t ranks_to_keep() const { return job_.slurm().ranks_to_keep(); }
     // Hash in which extensions must agree: registered buffers and gradients, batch
     // rule, order of samples.
     uint64_t layout_hash() const;
@@ -63,24 +55,22 @@ class StepBoundary {
     void set_gradients(GradientHooks hooks) { gradients_ = std::move(hooks); }
     // `learned` from the restored checkpoint; empty: none.
     const std::string &restored_gradients() const { return restored_gradients_; }
-    job::Progress &progress() { return progress_; }
-    const job::Progress &progress() const { return progress_; }
+    job::Progress &progress() { return job_.progress(); }
+    const job::Progress &progress() const { return job_.progress(); }
     // "last checkpoint: step 1200", for the message when a peer is lost.
     std::string last_checkpoint() const;
 
   private:
-    bool leads() const { return group_.rank() == 0; }
+    bool leads() const { return job_.leads(); }
     bool has_local() const { return local_.is_there() && !program_; }
-    void advance(uint64_t step);
     Status catch_sigterm();
     Status agree(uint64_t step, job::StepFlags &agreed, std::vector<live::Vote> &votes);
-    Status name_other_step(uint64_t step);
     Status resize(const std::vector<live::Vote> &votes, ringrt_action_t &action);
     Status recover(uint64_t &step);
-    Status load(uint64_t &step, checkpoint::Manifest &manifest);
+    Status load(checkpoint::Manifest &manifest);
     Status load_rows_again(uint64_t &step);
     bool needs_first_save();
-    void add_live(records::Telemetry &out) const;
+    void add_to(records::Telemetry &out) const;
     [[nodiscard]] live::Position position() const;
     void go_to(const live::Position &position);
     Status save_now(uint64_t step, checkpoint::SaveMode mode);
@@ -89,16 +79,13 @@ class StepBoundary {
     Status periodic_save(uint64_t step);
     Status local_save(uint64_t step);
     Status leave(uint64_t step, ringrt_action_t &action);
-    void stay_cut_off();
-    void cancel_resize(const std::string &why);
-    bool is_fatal(const Status &outcome) const;
     checkpoint::Meta meta(uint64_t step) const;
-    void log(const std::string &line) const;
     void report(uint64_t step);
 
     const Settings &settings_;
     Group &group_;
     const std::vector<checkpoint::Buffer> &buffers_;
+    job::Job job_;
     checkpoint::Store store_;
     checkpoint::Saver saver_;
     checkpoint::LocalLevel local_;
@@ -106,25 +93,12 @@ class StepBoundary {
     bool said_no_local_ = false;
     live::Resizer *resizer_ = nullptr;  // null: this job is resized only by requeue
     SignalCounter extension_sigterm_;   // preemption, or its user's scancel
-    job::SlurmLink slurm_;
-    std::unique_ptr<SignalCounter> sigterm_;  // from the agreement to leave until it is called off
-    std::unique_ptr<job::Reporter> reporter_;
-    job::Progress progress_;
     GradientHooks gradients_;
     std::string restored_gradients_;
-    uint32_t served_ = 0;        // signals already answered
-    double ignore_until_s_ = 0;  // after a resize that was called off
-    double step_begun_s_ = 0;
     double save_begun_s_ = 0;
-    double next_save_s_ = 0;
     bool tried_first_save_ = false;
-    uint64_t step_ = 0;         // last finished step
-    uint64_t timed_step_ = 0;   // last step whose end ringrt_step() saw
-    int64_t saved_step_ = -1;   // of the newest checkpoint; −1: none
     int64_t shared_step_ = -1;  // of the newest that is known to be in the shared directory
     uint64_t saving_step_ = 0;
-    double save_ms_ = 0;
-    double first_step_end_s_ = 0, began_s_ = 0;  // Unix times; 0: not known yet
 };
 
 }  // namespace ringrt

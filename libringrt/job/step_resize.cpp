@@ -7,7 +7,36 @@ namespace ringrt {
 
 // An extension always leaves on SIGTERM.
 Status StepBoundary::catch_sigterm() {
-    return resizer_ && resizer_->is_extension() ? Status{} : slurm_.catch_sigterm();
+    return resizer_ && resizer_->is_extension() ? Status{} : job_.slurm().catch_sigterm();
+}
+
+// With a resizer each rank's vote about it is needed as well.
+Status StepBoundary::agree(uint64_t step, job::StepFlags &agreed, std::vector<live::Vote> &votes) {
+    job::StepFlags mine = job_.wishes();
+    mine.written = saver_.under_way() && saver_.written();
+    if (!resizer_) return job_.agree(step, mine, agreed);
+    const bool first_save = needs_first_save();
+    mine.save_due = mine.save_due || (first_save && !tried_first_save_);
+    tried_first_save_ = tried_first_save_ || first_save;
+    const bool extends = resizer_->is_extension();
+    if (extends) mine.asked = false;
+    struct LiveVote {
+        job::StepVote step;
+        live::Vote live;
+    };
+    // Extensions end before a requeue. None joins where a save begins: it would not take part.
+    job::StepVote vote(step, mine, leads());
+    const LiveVote own{
+        .step = vote,
+        .live = resizer_->vote(extends ? asked_to_leave() : mine.asked && !mine.cut_off,
+                               saver_.under_way() || mine.save_due || mine.asked || first_save)};
+    std::vector<LiveVote> all;
+    RINGRT_TRY(gather(group_, own, all));
+    for (const LiveVote &each : all) {
+        vote.add(each.step);
+        votes.push_back(each.live);
+    }
+    return job_.judge(vote, step, agreed);
 }
 
 Status StepBoundary::resize(const std::vector<live::Vote> &votes, ringrt_action_t &action) {
@@ -19,14 +48,14 @@ Status StepBoundary::resize(const std::vector<live::Vote> &votes, ringrt_action_
     if (left) action = RINGRT_LEAVE;
     if (!outcome.ok() || left || group_.size() == before) return outcome;
     go_to(position);
-    log(format_text("resized in place at step %llu: %d ranks (were %d)",
-                    static_cast<unsigned long long>(step_), group_.size(), before));
+    job_.log(format_text("resized in place at step %llu: %d ranks (were %d)",
+                         static_cast<unsigned long long>(job_.step()), group_.size(), before));
     return {};
 }
 
 // On rank 0. Lost ranks take their rows with them, so no rank joins before there is a checkpoint.
 bool StepBoundary::needs_first_save() {
-    return resizer_ && resizer_->has_rows() && leads() && saved_step_ < 0;
+    return resizer_ && resizer_->has_rows() && leads() && job_.saved_step() < 0;
 }
 
 // Collective over the present communicator. The ranks' rows are gone, or of another size.
@@ -37,16 +66,18 @@ Status StepBoundary::load_rows_again(uint64_t &step) {
                   "a lost rank had rows, and checkpoints hold no state of ringrt_set_live_state() "
                   "without ringrt_set_saver()"};
     RINGRT_TRY(ringrt::agree(group_, placed));
+    job_.log("a lost rank had rows: going back to the newest checkpoint");
     const double begun_s = monotonic_s();
     checkpoint::Manifest manifest;
-    Status loaded = load(step, manifest);
+    Status loaded = load(manifest);
     if (loaded.code == RINGRT_NOT_FOUND)
         return {RINGRT_PEER_LOST, "a lost rank had rows, and there is no checkpoint of them"};
     RINGRT_TRY(loaded);
+    step = manifest.step;
     resizer_->rows_loaded();
-    progress_.resized(group_.size());
-    log(format_text("a lost rank had rows: resumed from step %llu in place on %d GPUs, load %.2f s",
-                    static_cast<unsigned long long>(step), group_.size(), step_begun_s_ - begun_s));
+    job_.restored(manifest, monotonic_s() - begun_s);
+    shared_step_ = has_local() ? -1 : job_.saved_step();  // it may be from the nodes' disks
+    job_.progress().resized(group_.size());
     return {};
 }
 
@@ -65,27 +96,29 @@ Status StepBoundary::recover(uint64_t &step) {
         if (loaded.ok() || !again) return loaded;
     }
     go_to(position);
-    step = step_;
-    step_begun_s_ = monotonic_s();
-    log(format_text("%s: continuing from step %llu with %d ranks", lost,
-                    static_cast<unsigned long long>(step), group_.size()));
+    step = job_.step();
+    job_.begin_step();
+    job_.log(format_text("%s: continuing from step %llu with %d ranks", lost,
+                         static_cast<unsigned long long>(step), group_.size()));
     return {};
 }
 
-void StepBoundary::add_live(records::Telemetry &out) const {
+void StepBoundary::add_to(records::Telemetry &out) const {
     out.live = settings_.extendable;
-    const bool can_be_told = slurm_.channel() && slurm_.channel()->is_there();
+    const job::Channel *const channel = job_.slurm().channel();
+    const bool can_be_told = channel && channel->is_there();
     if (resizer_ && can_be_told && !settings_.ends_with_first_task) out.nodes = resizer_->nodes();
+    if (gradients_.add_planned) gradients_.add_planned(out);
 }
 
 live::Position StepBoundary::position() const {
-    return {.step = step_, .samples = progress_.samples(), .batch = progress_.batch().global_batch};
+    return {.step = job_.step(),
+            .samples = progress().samples(),
+            .batch = progress().batch().global_batch};
 }
 
 void StepBoundary::go_to(const live::Position &position) {
-    step_ = timed_step_ = position.step;
-    progress_.resized(group_.size());
-    progress_.go_to(position.step, position.samples, position.batch);
+    job_.go_to(position.step, position.samples, position.batch);
 }
 
 uint64_t StepBoundary::layout_hash() const {
