@@ -34,6 +34,11 @@ checkpoints_SOURCES = contrib/examples/checkpoints.c
 checkpoints_CPPFLAGS = $(libdigits_la_CPPFLAGS)
 checkpoints_LDADD = libringrt.la
 
+noinst_PROGRAMS += job
+job_SOURCES = contrib/examples/job.c
+job_CPPFLAGS = $(libdigits_la_CPPFLAGS)
+job_LDADD = libringrt.la
+
 noinst_PROGRAMS += communicators
 communicators_SOURCES = contrib/examples/communicators.c
 communicators_CPPFLAGS = $(libdigits_la_CPPFLAGS)

@@ -12,7 +12,8 @@ libgradients_la_SOURCES =
 libgradients_la_LIBADD = libbucketing.la
 libruntime_la_SOURCES =
 libruntime_la_LIBADD = librecords.la libmodel.la
-libapi_la_SOURCES = libringrt/ringrt.h libringrt/ringrt_checkpoint.h libringrt/ringrt_comm.h libringrt/ringrt_live.h
+libapi_la_SOURCES = libringrt/ringrt.h libringrt/ringrt_checkpoint.h libringrt/ringrt_comm.h \
+	libringrt/ringrt_job.h libringrt/ringrt_live.h
 
 include libringrt/base/local.mk
 include libringrt/bootstrap/local.mk
@@ -36,7 +37,8 @@ libringrt_la_LIBADD = libapi.la libruntime.la libgradients.la libcollective.la l
 libringrt_la_LDFLAGS = -version-info 0:0:0 $(NO_UNDEFINED) -Wl,--version-script=$(top_srcdir)/libringrt/ringrt.map
 EXTRA_libringrt_la_DEPENDENCIES = libringrt/ringrt.map
 EXTRA_DIST += libringrt/ringrt.map
-include_HEADERS += libringrt/ringrt.h libringrt/ringrt_checkpoint.h libringrt/ringrt_comm.h libringrt/ringrt_live.h libringrt/ringrt_mpi.h
+include_HEADERS += libringrt/ringrt.h libringrt/ringrt_checkpoint.h libringrt/ringrt_comm.h libringrt/ringrt_job.h \
+	libringrt/ringrt_live.h libringrt/ringrt_mpi.h
 pkgconfig_DATA += libringrt/ringrt.pc
-dist_man_MANS += man/ringrt.3 man/ringrt_checkpoint.3 man/ringrt_comm.3
-dist_doc_DATA += doc/allreduce.md doc/channel.md doc/checkpoints.md doc/communicators.md doc/live.md
+dist_man_MANS += man/ringrt.3 man/ringrt_checkpoint.3 man/ringrt_comm.3 man/ringrt_job.3
+dist_doc_DATA += doc/allreduce.md doc/channel.md doc/checkpoints.md doc/communicators.md doc/job.md doc/live.md

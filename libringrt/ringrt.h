@@ -2,6 +2,11 @@
 /*
  * ringrt: the companion library of a malleable training job.
  *
+ * A ringrt_t is a communicator (ringrt_comm.h), a checkpoint handle (ringrt_checkpoint.h) and a job
+ * handle (ringrt_job.h) in one, over the same code. It adds what needs all three: gradients that
+ * are summed during the backward pass, saves in the background and on the nodes' own disks, and
+ * resizing in place. A framework that has some of these already uses the handles on their own.
+ *
  * In short (contrib/examples/digits_training.cpp is the long form):
  *
  *     ringrt_config_t config = RINGRT_CONFIG_INIT;     // the rest comes from Slurm's environment
@@ -31,7 +36,7 @@
 #ifndef RINGRT_H
 #define RINGRT_H
 
-#include "ringrt_comm.h" /* statuses, types and operations; communicators on their own */
+#include "ringrt_job.h" /* shares of a batch, actions; statuses and types; the handles on their own */
 
 /* Columns are aligned as tables. */
 /* clang-format off */
@@ -44,11 +49,6 @@ typedef struct ringrt_runtime ringrt_t; /* not "struct ringrt": that name is the
 /* One line about the last failure of `rt`; with rt NULL, about a failed ringrt_init() of this thread. Never
  * NULL. Valid until the next call by this thread. */
 RINGRT_API const char *ringrt_last_error(const ringrt_t *rt);
-
-typedef enum ringrt_batch_rule {
-    RINGRT_FIXED_GLOBAL_BATCH = 0, /* the default: results do not depend on the number of ranks */
-    RINGRT_FIXED_BATCH_PER_GPU     /* the global batch grows with the number of ranks; scale the learning rate */
-} ringrt_batch_rule_t;
 
 /* Gathers `bytes` from each rank into recv (size·bytes, in rank order) on all ranks. Returns 0 on success. */
 typedef int (*ringrt_allgather_fn)(void *context, const void *send, void *recv, size_t bytes);
@@ -218,17 +218,6 @@ RINGRT_API ringrt_status_t ringrt_gradient_wait(ringrt_t *rt, int id, const void
 
 /* ---- the share of a batch ---------------------------------------------------------------------- */
 
-typedef struct ringrt_share { /* not ringrt_batch: that name is the function */
-    uint64_t global;      /* samples of this step over all ranks */
-    uint64_t first;       /* this rank's samples are [first, first + count) of the step's batch */
-    uint64_t count;
-    uint32_t micro_steps; /* number of accumulation passes, of at most micro_batch_max samples each */
-    uint64_t samples_seen; /* over all ranks before this step, kept across restarts: the position in the endless
-                              sequence of epochs. Sample i of this step is at position (samples_seen + first + i) %
-                              samples of epoch (… / samples) */
-    double lr_scale;      /* factor on the learning rate tuned at reference_size (linear scaling) */
-} ringrt_batch_t;
-
 /* Returns this rank's share at the current size. The shares of all ranks tile the batch exactly. */
 RINGRT_API ringrt_status_t ringrt_batch(const ringrt_t *rt, ringrt_batch_t *out);
 
@@ -237,9 +226,7 @@ RINGRT_API ringrt_status_t ringrt_batch(const ringrt_t *rt, ringrt_batch_t *out)
  * configured global_batch must stay the same in all runs. */
 RINGRT_API ringrt_status_t ringrt_set_batch(ringrt_t *rt, uint32_t global_batch);
 
-/* Returns the sample at `position` (0 .. samples−1) of the shuffled epoch: a permutation of 0 .. samples−1 that
- * needs no memory and does not depend on the number of ranks. */
-RINGRT_API uint64_t ringrt_sample(uint64_t seed, uint64_t epoch, uint64_t samples, uint64_t position);
+/* Samples in the order of an epoch: ringrt_sample() in ringrt_job.h. */
 
 /* ---- checkpoints -------------------------------------------------------------------------------- */
 
@@ -260,11 +247,6 @@ RINGRT_API ringrt_status_t ringrt_register(ringrt_t *rt, const char *name, void 
 RINGRT_API ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, void *data,
                                                 ringrt_dtype_t dtype, int ndim, const uint64_t *shape,
                                                 uint64_t first_row, uint64_t rows);
-
-/* Writes the program's own files into `directory`, or reads them from there. Returns 0 on success; otherwise
- * `error` gets one line with the cause, of at most error_bytes including its 0. */
-typedef int (*ringrt_saver_fn)(void *context, const char *directory, uint64_t step, char *error,
-                               size_t error_bytes);
 
 /* Sets callbacks for a program with its own checkpoint format, in addition to registered buffers or without any. Call
  * it on all ranks before the first restore, save or step.
@@ -296,11 +278,6 @@ RINGRT_API ringrt_status_t ringrt_save(ringrt_t *rt, uint64_t step);
 
 /* ---- the step boundary -------------------------------------------------------------------------- */
 
-typedef enum ringrt_action {
-    RINGRT_CONTINUE = 0,
-    RINGRT_LEAVE /* saved and requeued, or an extension that has left: clean up and end */
-} ringrt_action_t;
-
 /* Collective; call it after every finished step. The ranks agree whether the scheduler has requested a resize
  * or a periodic save is due. If so, they save. For a resize rank 0 then has the job requeued, and all ranks wait
  * until Slurm stops the job. If any part of this fails, the resize is called off, a line on stderr gives the
@@ -316,12 +293,8 @@ RINGRT_API ringrt_status_t ringrt_set_steps_left(ringrt_t *rt, uint64_t steps_le
  * counts. */
 RINGRT_API ringrt_status_t ringrt_set_samples_left(ringrt_t *rt, uint64_t samples_left);
 
-/* Sets the training loss of the current step; call it before that step's ringrt_step(). Only rank 0's loss is
- * used, and steps may omit it. If the number of steps is unknown, the library fits a curve to the losses
- * (Optimus, EuroSys 2018: 1 / (b0 k + b1) + b2), stores it in the checkpoints, and reports the estimated
- * remaining steps to the scheduler. The estimate ends when the loss falls to `goal`; with goal 0, when the loss
- * would fall by less than 1 % over the next tenth of the steps made. If the number of steps is known and goal
- * is not 0, the earlier end counts. Losses that are not finite and above 0 are ignored. */
+/* Sets the training loss of the current step, as ringrt_job_set_loss() does; call it before that step's
+ * ringrt_step(). */
 RINGRT_API ringrt_status_t ringrt_set_loss(ringrt_t *rt, double loss, double goal);
 
 #ifdef __cplusplus

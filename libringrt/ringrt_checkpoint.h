@@ -68,7 +68,8 @@ inline ringrt_checkpoint_config_t ringrt_checkpoint_config_init() {
 RINGRT_API ringrt_status_t ringrt_checkpoint_open(ringrt_checkpoint_t **out, ringrt_comm_t *comm,
                                                   const ringrt_checkpoint_config_t *config);
 
-/* Collective if all collective calls succeeded; after a failure it waits for no rank. `checkpoint` may be NULL. */
+/* Collective if all collective calls succeeded; after a failure it waits for no rank. `checkpoint` may be NULL. A job
+ * handle over it (ringrt_job.h) must be closed first, or RINGRT_INVALID_ARGUMENT is returned. */
 RINGRT_API ringrt_status_t ringrt_checkpoint_close(ringrt_checkpoint_t *checkpoint);
 
 /* Makes every collective call of this rank, in progress or later, return RINGRT_ABORTED, and its peers' calls
@@ -143,9 +144,9 @@ RINGRT_API ringrt_status_t ringrt_checkpoint_set_before_save(ringrt_checkpoint_t
                                                              ringrt_checkpoint_hook_fn before_save, void *context);
 
 /* Writes the program's own files into `directory`, or reads them from there. Returns 0 on success; otherwise `error`
- * gets one line with the cause. The type of ringrt_saver_fn in ringrt.h. */
-typedef int (*ringrt_checkpoint_saver_fn)(void *context, const char *directory, uint64_t step, char *error,
-                                          size_t error_bytes);
+ * gets one line with the cause, of at most error_bytes including its 0. */
+typedef int (*ringrt_saver_fn)(void *context, const char *directory, uint64_t step, char *error,
+                               size_t error_bytes);
 
 /* Sets callbacks for a program with its own checkpoint format, in addition to registered tensors or without any. Call
  * it on all ranks before the first save or restore.
@@ -159,8 +160,8 @@ typedef int (*ringrt_checkpoint_saver_fn)(void *context, const char *directory, 
  *
  * All callbacks run in the thread that called the library. They may communicate with other ranks' callbacks by other
  * means, but may not save, restore or close this handle. */
-RINGRT_API ringrt_status_t ringrt_checkpoint_set_saver(ringrt_checkpoint_t *checkpoint, ringrt_checkpoint_saver_fn save,
-                                                       ringrt_checkpoint_saver_fn load, void *context);
+RINGRT_API ringrt_status_t ringrt_checkpoint_set_saver(ringrt_checkpoint_t *checkpoint, ringrt_saver_fn save,
+                                                       ringrt_saver_fn load, void *context);
 
 /* ---- save and restore --------------------------------------------------------------------------- */
 

@@ -82,6 +82,8 @@ ringrt_status_t ringrt_checkpoint_close(ringrt_checkpoint_t *checkpoint) {
     if (checkpoint->pid != getpid()) return RINGRT_FORKED;  // the parent's state is not touched
     if (checkpoint->busy)
         return guard(checkpoint, [] { return invalid("a callback may not close its handle"); });
+    if (checkpoint->job)
+        return guard(checkpoint, [] { return invalid("ringrt_job_close() comes first"); });
     ringrt_comm_t *comm = checkpoint->comm.release();
     delete checkpoint;
     return ringrt_comm_destroy(comm);

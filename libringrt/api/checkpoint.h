@@ -21,6 +21,10 @@
 
 namespace ringrt {
 
+namespace job {
+class Job;
+}
+
 struct CloseComm {
     void operator()(ringrt_comm_t *comm) const {
         (void)ringrt_comm_abort(comm);
@@ -69,7 +73,9 @@ struct ringrt_checkpoint {
     ringrt::checkpoint::ProgramSaver program;
     // The restored checkpoint, until the first save.
     std::optional<ringrt::checkpoint::Rest> restored;
-    bool busy = false;  // in a collective call, which may run callbacks
+    bool busy = false;                // in a collective call, which may run callbacks
+    bool is_used = false;             // it has saved or restored
+    ringrt::job::Job *job = nullptr;  // ringrt_job_open()'s, whose progress is saved as well
 };
 
 namespace ringrt {

@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "libringrt/api/checkpoint.h"
+#include "libringrt/base/clock.h"
+#include "libringrt/job/job.h"
 
 namespace ringrt {
 namespace {
@@ -52,12 +54,8 @@ ringrt_status_t collective(ringrt_checkpoint_t *checkpoint, Body &&body) noexcep
         const Busy busy(checkpoint->busy);
         const FileWork work(checkpoint->group);
         const FileLimit limit;
-        try {
-            return body();
-        } catch (...) {
-            checkpoint->comm->communicator.abort();
-            throw;
-        }
+        checkpoint->is_used = true;
+        return abort_if_thrown(body, [&] { checkpoint->comm->communicator.abort(); });
     });
 }
 
@@ -92,7 +90,9 @@ std::vector<checkpoint::Buffer> tensors_and_blobs(ringrt_checkpoint_t &checkpoin
 
 Status save(ringrt_checkpoint_t &checkpoint, uint64_t step) {
     RINGRT_TRY(checkpoint::run_before_save(checkpoint.group, checkpoint.before_save, step));
-    RINGRT_TRY(checkpoint.saver.start(tensors_and_blobs(checkpoint), {.step = step},
+    const checkpoint::Meta meta =
+        checkpoint.job ? checkpoint.job->meta(step) : checkpoint::Meta{.step = step};
+    RINGRT_TRY(checkpoint.saver.start(tensors_and_blobs(checkpoint), meta,
                                       checkpoint::SaveMode::inline_write));
     RINGRT_TRY(checkpoint.saver.finish());
     log_dropped(checkpoint);
@@ -104,11 +104,17 @@ Status restore(ringrt_checkpoint_t &checkpoint, uint64_t &step) {
     checkpoint.restored.reset();
     checkpoint::Manifest manifest;
     checkpoint::Rest rest;
-    RINGRT_TRY(checkpoint::load(checkpoint.group, checkpoint.store, checkpoint.registered.buffers(),
-                                manifest, checkpoint::kPauses_s, &rest));
+    const double begun_s = monotonic_s();
+    Status loaded =
+        checkpoint::load(checkpoint.group, checkpoint.store, checkpoint.registered.buffers(),
+                         manifest, checkpoint::kPauses_s, &rest);
+    if (loaded.code == RINGRT_NOT_FOUND && checkpoint.job)
+        checkpoint.job->not_restored(loaded.message);
+    RINGRT_TRY(std::move(loaded));
     RINGRT_TRY(checkpoint::load_program_files(checkpoint.group, checkpoint.program,
                                               checkpoint.store, manifest));
     checkpoint.restored = std::move(rest);
+    if (checkpoint.job) checkpoint.job->restored(manifest, monotonic_s() - begun_s);
     step = manifest.step;
     return {};
 }
@@ -229,9 +235,8 @@ ringrt_status_t ringrt_checkpoint_set_before_save(ringrt_checkpoint_t *checkpoin
     });
 }
 
-ringrt_status_t ringrt_checkpoint_set_saver(ringrt_checkpoint_t *checkpoint,
-                                            ringrt_checkpoint_saver_fn save,
-                                            ringrt_checkpoint_saver_fn load, void *context) {
+ringrt_status_t ringrt_checkpoint_set_saver(ringrt_checkpoint_t *checkpoint, ringrt_saver_fn save,
+                                            ringrt_saver_fn load, void *context) {
     return guard(checkpoint, [&] {
         if (!save || !load) return invalid("save and load are both needed");
         checkpoint->program = {save, load, context};

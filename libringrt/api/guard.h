@@ -36,6 +36,18 @@ ringrt_status_t run_guarded(Body &&body, Keep &&keep) noexcept {
     return status;
 }
 
+// Runs a collective call's body. If it throws, between two messages to the other ranks, abort()
+// ends their wait for this one.
+template <typename Body, typename Abort>
+Status abort_if_thrown(Body &&body, Abort &&abort) {
+    try {
+        return body();
+    } catch (...) {
+        abort();
+        throw;
+    }
+}
+
 // This thread's last failure without a handle, or with a handle of the parent process.
 inline thread_local std::string thread_error;
 

@@ -17,6 +17,9 @@ libapi_la_SOURCES += \
 	libringrt/api/guard.h \
 	libringrt/api/handle.cpp \
 	libringrt/api/handle.h \
+	libringrt/api/job.cpp \
+	libringrt/api/job.h \
+	libringrt/api/job_step.cpp \
 	libringrt/api/registered.cpp \
 	libringrt/api/registered.h \
 	libringrt/api/training.cpp

@@ -15,13 +15,6 @@ Status restore(ringrt_t &rt, uint64_t *step) {
     return {};
 }
 
-Status check_batch(const ringrt_t &rt) {
-    return rt.settings.batch.reference_batch > 0
-               ? Status{}
-               : Status{RINGRT_INVALID_ARGUMENT,
-                        "no batch configured: set global_batch in ringrt_config_t"};
-}
-
 }  // namespace
 }  // namespace ringrt
 
@@ -39,12 +32,7 @@ ringrt_status_t ringrt_batch(const ringrt_t *rt, ringrt_batch_t *out) {
 }
 
 ringrt_status_t ringrt_set_batch(ringrt_t *rt, uint32_t global_batch) {
-    return guard_alone(rt, [&] {
-        if (global_batch == 0) return invalid("global_batch is 0");
-        if (Status known = check_batch(*rt); !known.ok()) return known;
-        rt->boundary->progress().set_batch(global_batch);
-        return Status{};
-    });
+    return guard_alone(rt, [&] { return rt->boundary->progress().set_batch(global_batch); });
 }
 
 uint64_t ringrt_sample(uint64_t seed, uint64_t epoch, uint64_t samples, uint64_t position) {
@@ -154,19 +142,11 @@ ringrt_status_t ringrt_set_loss(ringrt_t *rt, double loss, double goal) {
 }
 
 ringrt_status_t ringrt_set_steps_left(ringrt_t *rt, uint64_t steps_left) {
-    return guard(rt, [&] {
-        if (steps_left > INT64_MAX) return invalid("steps_left is larger than 2^63 - 1");
-        rt->boundary->progress().set_steps_left(steps_left);
-        return Status{};
-    });
+    return guard(rt, [&] { return rt->boundary->progress().set_steps_left(steps_left); });
 }
 
 ringrt_status_t ringrt_set_samples_left(ringrt_t *rt, uint64_t samples_left) {
-    return guard(rt, [&] {
-        if (Status known = check_batch(*rt); !known.ok()) return known;
-        rt->boundary->progress().set_samples_left(samples_left);
-        return Status{};
-    });
+    return guard(rt, [&] { return rt->boundary->progress().set_samples_left(samples_left); });
 }
 
 }  // extern "C"

@@ -34,7 +34,15 @@ uint64_t feistel(uint64_t value, int bits, uint64_t key) {
     return high << low_bits | low;
 }
 
+Status no_batch() {
+    return {RINGRT_INVALID_ARGUMENT, "no batch configured: set global_batch in the config"};
+}
+
 }  // namespace
+
+Status check_batch(const BatchRule &rule) {
+    return rule.reference_batch > 0 ? Status{} : no_batch();
+}
 
 uint64_t samples_per_step(const BatchRule &rule, int size) {
     if (rule.rule == RINGRT_FIXED_GLOBAL_BATCH) return rule.global_batch;
@@ -49,9 +57,7 @@ double reference_steps(const BatchRule &rule, int size) {
 Status share_of_batch(const BatchRule &rule, int rank, int size, uint64_t samples_seen,
                       ringrt_batch_t &out) {
     const uint64_t global = samples_per_step(rule, size);
-    if (global == 0)
-        return {RINGRT_INVALID_ARGUMENT,
-                "no batch configured: set global_batch in ringrt_config_t"};
+    if (global == 0) return no_batch();
     const uint64_t first = share_begin(global, rank, size);
     const uint64_t largest =
         share_begin(global, 1, size);  // rank 0's, so that all ranks have the same number of passes

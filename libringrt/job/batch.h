@@ -16,6 +16,9 @@ struct BatchRule {
     ringrt_batch_rule_t rule = RINGRT_FIXED_GLOBAL_BATCH;
 };
 
+// INVALID_ARGUMENT if no batch was configured.
+Status check_batch(const BatchRule &rule);
+
 // Samples of one step over all `size` ranks.
 [[nodiscard]] uint64_t samples_per_step(const BatchRule &rule, int size);
 

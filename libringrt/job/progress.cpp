@@ -37,12 +37,23 @@ void Progress::go_to(uint64_t step, uint64_t samples, uint32_t global_batch) {
     batch_.global_batch = global_batch;
 }
 
-void Progress::set_steps_left(uint64_t steps) {
-    told_left_ = static_cast<double>(steps) * per_step();
+Status Progress::set_batch(uint32_t global_batch) {
+    if (global_batch == 0) return {RINGRT_INVALID_ARGUMENT, "global_batch is 0"};
+    RINGRT_TRY(check_batch(batch_));
+    batch_.global_batch = global_batch;
+    return {};
 }
 
-void Progress::set_samples_left(uint64_t samples) {
-    told_left_ = static_cast<double>(samples) / std::max(1U, batch_.reference_batch);
+Status Progress::set_steps_left(uint64_t steps) {
+    if (steps > INT64_MAX) return {RINGRT_INVALID_ARGUMENT, "steps_left is larger than 2^63 - 1"};
+    told_left_ = static_cast<double>(steps) * per_step();
+    return {};
+}
+
+Status Progress::set_samples_left(uint64_t samples) {
+    RINGRT_TRY(check_batch(batch_));
+    told_left_ = static_cast<double>(samples) / batch_.reference_batch;
+    return {};
 }
 
 void Progress::record_loss(double loss, double goal) {

@@ -31,10 +31,11 @@ class Progress {
     void resized(int size);  // in place (doc/live.md)
     // Moves to another rank's position, after a resize in place.
     void go_to(uint64_t step, uint64_t samples, uint32_t global_batch);
+    // These return INVALID_ARGUMENT with the reason.
     // Takes effect from the current step, as ringrt_config_t::global_batch.
-    void set_batch(uint32_t global_batch) { batch_.global_batch = global_batch; }
-    void set_steps_left(uint64_t steps);  // at the current size and batch
-    void set_samples_left(uint64_t samples);
+    Status set_batch(uint32_t global_batch);
+    Status set_steps_left(uint64_t steps);  // at the current size and batch
+    Status set_samples_left(uint64_t samples);
     // The loss of the current step.
     void record_loss(double loss, double goal);
 

@@ -15,7 +15,8 @@ sys.path.insert(0, support.PACKAGE)
 import ringrt  # noqa: E402
 from ringrt import errors, library  # noqa: E402
 
-HEADERS = [os.path.join(support.PACKAGE, "..", "libringrt", name) for name in ("ringrt_comm.h", "ringrt.h", "ringrt_live.h")]
+HEADERS = [os.path.join(support.PACKAGE, "..", "libringrt", name)
+           for name in ("ringrt_comm.h", "ringrt_job.h", "ringrt.h", "ringrt_live.h")]
 TRAIN = os.path.join(support.PACKAGE, "tests", "train_run.py")
 
 

@@ -13,6 +13,8 @@ multiproc_tests = \
 	tests/multiproc/test_failures \
 	tests/multiproc/test_gradients \
 	tests/multiproc/test_grouping_rules \
+	tests/multiproc/test_job_handle \
+	tests/multiproc/test_job_refusals \
 	tests/multiproc/test_large_world \
 	tests/multiproc/test_live \
 	tests/multiproc/test_live_gradients \
@@ -79,6 +81,16 @@ tests_multiproc_test_grouping_rules_SOURCES = tests/multiproc/test_grouping_rule
 tests_multiproc_test_grouping_rules_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_grouping_rules_LDADD = libapi.la libruntime.la libgradients.la libcollective.la \
 	libbase.la $(CHECK_LIBS)
+
+tests_multiproc_test_job_handle_SOURCES = tests/multiproc/test_job_handle.cpp tests/support/check.h \
+	tests/support/directory.h tests/support/handle_job.h tests/support/ranks.h tests/support/step_job.h
+tests_multiproc_test_job_handle_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_job_handle_LDADD = libringrt.la librecords.la $(CHECK_LIBS)
+
+tests_multiproc_test_job_refusals_SOURCES = tests/multiproc/test_job_refusals.cpp \
+	tests/multiproc/checkpoint_ranks.h tests/support/blocks.h $(comm_support)
+tests_multiproc_test_job_refusals_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_job_refusals_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_multiproc_test_large_world_SOURCES = tests/multiproc/test_large_world.cpp $(multiproc_headers)
 tests_multiproc_test_large_world_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)

@@ -101,17 +101,7 @@ class Job {
 
     // The life of one rank.
     int train(int rank, int size, const Options &options) const {
-        dup2(open(path("log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666), STDERR_FILENO);
-        signal(SIGTERM, SIG_DFL);  // not Check's handler, which ends the test
-        std::ofstream(path("pids/" + std::to_string(getpid()))) << "";
-        setenv("SLURM_JOB_ID", "7", 1);
-        setenv("SLURM_RESTART_COUNT", std::to_string(options.restart).c_str(), 1);
-        setenv("RINGRT_SCONTROL", path("scontrol").c_str(), 1);
-        setenv("RINGRT_CHECKPOINT_DIR", path("ckpt").c_str(), 1);
-        setenv("RINGRT_TELEMETRY_FILE", path("telemetry").c_str(), 1);
-        setenv("RINGRT_LEAVE_TIMEOUT_S", "3", 1);
-        setenv("RINGRT_REQUEUE_AGAIN_S", "1", 1);
-        for (auto &[name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
+        begin(options);
         ringrt_config_t config = RINGRT_CONFIG_INIT;
         config.rank = rank;
         config.size = size;
@@ -125,16 +115,32 @@ class Job {
         int result = status == RINGRT_OK ? (left_ ? kLeft : kEnded)
                                          : complain(rank, status, ringrt_last_error(rt));
         status = ringrt_finalize(rt);
-        unlink(path("pids/" + std::to_string(getpid())).c_str());
+        end();
         return result;
     }
 
-  private:
+    // The process of a rank, as Slurm starts it, until end().
+    void begin(const Options &options) const {
+        dup2(open(path("log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666), STDERR_FILENO);
+        signal(SIGTERM, SIG_DFL);  // not Check's handler, which ends the test
+        std::ofstream(path("pids/" + std::to_string(getpid()))) << "";
+        setenv("SLURM_JOB_ID", "7", 1);
+        setenv("SLURM_RESTART_COUNT", std::to_string(options.restart).c_str(), 1);
+        setenv("RINGRT_SCONTROL", path("scontrol").c_str(), 1);
+        setenv("RINGRT_CHECKPOINT_DIR", path("ckpt").c_str(), 1);
+        setenv("RINGRT_TELEMETRY_FILE", path("telemetry").c_str(), 1);
+        setenv("RINGRT_LEAVE_TIMEOUT_S", "3", 1);
+        setenv("RINGRT_REQUEUE_AGAIN_S", "1", 1);
+        for (auto &[name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
+    }
+    void end() const { unlink(path("pids/" + std::to_string(getpid())).c_str()); }
+
     static int complain(int rank, ringrt_status_t status, const char *line) {
         fprintf(stderr, "rank %d: %s\n", rank, line);
         return 100 + static_cast<int>(status);
     }
 
+  private:
     // Every weight is the number of samples seen, so a lost or repeated step is visible.
     ringrt_status_t loop(ringrt_t *rt, int rank, const Options &options) const {
         std::vector<float> w(options.floats);

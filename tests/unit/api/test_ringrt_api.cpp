@@ -345,7 +345,7 @@ TEST(outside_slurm_a_signal_saves_and_training_continues) {
 }
 
 TEST(a_configured_batch_may_change) {
-    constexpr const char *kNone = "no batch configured: set global_batch in ringrt_config_t";
+    constexpr const char *kNone = "no batch configured: set global_batch in the config";
     ringrt_batch_t batch = {};
     ringrt_action_t action = RINGRT_CONTINUE;
     {

@@ -141,19 +141,19 @@ TEST(a_changed_batch_does_not_change_the_speed) {
     Progress progress(settings_of(RINGRT_FIXED_GLOBAL_BATCH), 4);
     train(progress, 4, 100);
     const Telemetry before = told(progress, 4);
-    progress.set_batch(4 * kBatch);
+    ck_assert(progress.set_batch(4 * kBatch).ok());
     train(progress, 4, 100);
     const Telemetry after = told(progress, 4);
     ck_assert_double_eq_tol(after.samples_per_s(), before.samples_per_s(), 0.1);
     ck_assert_uint_eq(after.trained, 100 * kBatch + 100 * 4 * kBatch);
     ck_assert_int_eq(before.steps_left - after.steps_left, 400);
-    progress.set_steps_left(10);  // in the job's own steps
+    ck_assert(progress.set_steps_left(10).ok());  // in the job's own steps
     ck_assert_int_eq(told(progress, 4).steps_left, 40);
     train(progress, 4, 4);
     ck_assert_int_eq(told(progress, 4).steps_left, 24);
-    progress.set_samples_left(kBatch * 7 - 1);
+    ck_assert(progress.set_samples_left(kBatch * 7 - 1).ok());
     ck_assert_int_eq(told(progress, 4).steps_left, 7);
-    progress.set_steps_left(INT64_MAX);
+    ck_assert(progress.set_steps_left(INT64_MAX).ok());
     ck_assert_int_eq(told(progress, 4).steps_left, 999'999'999'999'999);
 }
 

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a ringrt_job_t holds, and how its functions run.
+#pragma once
+
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+
+#include "libringrt/api/checkpoint.h"
+#include "libringrt/job/job.h"
+#include "libringrt/ringrt_job.h"
+
+namespace ringrt {
+
+// Resolves the caller's config, the environment and the defaults, for rank `rank` of `size`.
+Status read_job_config(const ringrt_job_config_t *config, const Environment &environment, int rank,
+                       int size, Settings &out);
+
+}  // namespace ringrt
+
+struct ringrt_job {
+    ringrt_job(ringrt::OwnComm own, ringrt::Settings given, ringrt_checkpoint_t *over)
+        : settings(std::move(given)),
+          comm(std::move(own)),
+          group(comm->communicator, comm->timeout_ms),
+          job(settings, group),
+          checkpoint(over) {
+        if (checkpoint) checkpoint->job = &job;
+    }
+    ~ringrt_job() {
+        if (checkpoint) checkpoint->job = nullptr;
+    }
+    ringrt_job(const ringrt_job &) = delete;
+    ringrt_job &operator=(const ringrt_job &) = delete;
+
+    const pid_t pid = getpid();
+    mutable ringrt::ErrorLine error;
+    const ringrt::Settings settings;
+    ringrt::OwnComm comm;
+    ringrt::CommunicatorGroup group;
+    ringrt::job::Job job;
+    ringrt_checkpoint_t *const checkpoint;  // may be null
+    std::string progress;                   // ringrt_job_progress()'s
+    // What the program saves for, until ringrt_job_saved().
+    enum class Save { none, periodic, to_leave } wanted = Save::none;
+    double wanted_s = 0;
+    bool left = false;  // the action was RINGRT_LEAVE: no rank waits for another
+};
+
+namespace ringrt {
+
+inline Status check_handle(const ringrt_job_t *job) {
+    if (!job) return invalid("the job handle is NULL");
+    if (job->pid != getpid())
+        return {RINGRT_FORKED, "this job handle belongs to the process that fork()ed this one"};
+    if (job->comm->aborted) return {RINGRT_ABORTED, "ringrt_job_abort() was called"};
+    return {};
+}
+
+// Runs one call on a handle. A failure leaves one line for last_error().
+template <typename Body>
+ringrt_status_t guard(const ringrt_job_t *job, Body &&body) noexcept {
+    return run_guarded(
+        [&] {
+            Status valid = check_handle(job);
+            return valid.ok() ? body() : valid;
+        },
+        [&](Status outcome) {
+            if (job)
+                job->error.keep(std::move(outcome.message));
+            else
+                thread_error = std::move(outcome.message);
+        });
+}
+
+}  // namespace ringrt
