@@ -15,6 +15,12 @@ Status restore(ringrt_t &rt, uint64_t *step) {
     return {};
 }
 
+// The other ranks do not wait for one that cannot continue.
+template <typename Body>
+Status collective(ringrt_t &rt, Body &&body) {
+    return abort_if_thrown(body, [&] { rt.group.abort(); });
+}
+
 }  // namespace
 }  // namespace ringrt
 
@@ -116,11 +122,12 @@ ringrt_status_t ringrt_set_live_state(ringrt_t *rt, ringrt_pack_fn pack, ringrt_
 }
 
 ringrt_status_t ringrt_restore(ringrt_t *rt, uint64_t *step) {
-    return guard(rt, [&] { return restore(*rt, step); });
+    return guard(rt, [&] { return collective(*rt, [&] { return restore(*rt, step); }); });
 }
 
 ringrt_status_t ringrt_save(ringrt_t *rt, uint64_t step) {
-    return guard_alone(rt, [&] { return rt->boundary->save(step); });
+    return guard_alone(rt,
+                       [&] { return collective(*rt, [&] { return rt->boundary->save(step); }); });
 }
 
 ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_action_t *action) {
@@ -128,7 +135,7 @@ ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_action_t *action
         if (!action) return invalid("action is NULL");
         if (rt->left)
             return invalid("the last action was RINGRT_LEAVE: call ringrt_finalize() and end");
-        Status stepped = rt->boundary->step(step, *action);
+        Status stepped = collective(*rt, [&] { return rt->boundary->step(step, *action); });
         rt->left = stepped.ok() && *action == RINGRT_LEAVE;
         return stepped;
     });

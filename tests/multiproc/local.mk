@@ -22,6 +22,7 @@ multiproc_tests = \
 	tests/multiproc/test_live_rows \
 	tests/multiproc/test_live_state \
 	tests/multiproc/test_orders \
+	tests/multiproc/test_save_memory \
 	tests/multiproc/test_saver \
 	tests/multiproc/test_step \
 	tests/multiproc/test_step_channel \
@@ -126,6 +127,11 @@ tests_multiproc_test_live_state_LDADD = libringrt.la $(CHECK_LIBS)
 tests_multiproc_test_orders_SOURCES = tests/multiproc/test_orders.cpp $(multiproc_headers)
 tests_multiproc_test_orders_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_orders_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
+
+tests_multiproc_test_save_memory_SOURCES = tests/multiproc/test_save_memory.cpp $(comm_support)
+tests_multiproc_test_save_memory_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_save_memory_LDADD = libapi.la libruntime.la libgradients.la libcollective.la \
+	libbase.la $(CHECK_LIBS)
 
 tests_multiproc_test_saver_SOURCES = tests/multiproc/test_saver.cpp $(api_support)
 tests_multiproc_test_saver_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
