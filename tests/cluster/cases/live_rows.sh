@@ -38,7 +38,7 @@ kill_first_rank "$extension"
 wait_for 20 "two ranks: one of the extension was killed" base_has 2
 wait_for 90 "end of the base" is_state "$base" COMPLETED
 check_never_restarted
-grep -q 'a lost rank had rows: resumed from step [0-9]* in place on 2 GPUs' "$directory/base" || fail "no checkpoint was loaded in place"
+grep -A1 'a lost rank had rows: going back' "$directory/base" | grep -q 'resumed from step [0-9]* on 2 GPUs' || fail "no checkpoint was loaded in place"
 awk -v steps=$steps '$1 == "step" { if ($2 != last + 1) { back++; if ($2 > last) bad = 1 } last = $2 } END { exit bad || back > 1 || last != steps }' \
     "$directory/base" || fail "steps were left out, or the base went back more than once"
 check_weights $steps
