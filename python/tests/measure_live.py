@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How long a PyTorch training with 100 MB of state stands still where an extension of 2 ranks joins, leaves, and is
 killed: the time between two micro-batches of rank 0 with a resize in it, less the usual one at the size where it is less.
-`measure_live.py [ROUNDS [RANKS OF THE BASE]]` with the library of RINGRT_LIBRARY."""
+`measure_live.py [ROUNDS [RANKS OF THE BASE [fsdp2]]]` with the library of RINGRT_LIBRARY; fsdp2: the state is divided by
+fully_shard()."""
 import os
 import signal
 import statistics
@@ -21,7 +22,12 @@ def train():
 
     import ringrt.torch
     dist.init_process_group("gloo")
-    model = DistributedDataParallel(torch.nn.Linear(2048, 4096))  # with AdamW's two moments 100 MB
+    model = torch.nn.Linear(2048, 4096)  # with AdamW's two moments 100 MB
+    if os.environ.get("MEASURE") == "fsdp2":
+        from torch.distributed.fsdp import fully_shard
+        fully_shard(model)
+    else:
+        model = DistributedDataParallel(model)
     opt = torch.optim.AdamW(model.parameters(), lr=1e-5)
     loader = torch.utils.data.DataLoader(torch.randn(1 << 16, 2048), 1, shuffle=True)
     run = ringrt.torch.malleable(loader, model=model, opt=opt)
@@ -46,7 +52,8 @@ def times(job):
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     ranks = int(sys.argv[2]) if len(sys.argv) > 2 else 2
-    job = support.Job(os.path.abspath(__file__), "train", environment={"RINGRT_LIVE_RESIZE": "1"})
+    kind = sys.argv[3] if len(sys.argv) > 3 else "ddp"
+    job = support.Job(os.path.abspath(__file__), "train", environment={"RINGRT_LIVE_RESIZE": "1", "MEASURE": kind})
     extension = []
     try:
         job.start(ranks)
