@@ -40,6 +40,14 @@ bool place_min(Packing &packing, const MalleableJob &job, const std::vector<Node
     return fits;
 }
 
+std::vector<int> min_on_nodes(const std::vector<Movable> &movable, std::size_t nodes) {
+    std::vector<int> min(nodes);
+    for (const Movable &one : movable)
+        for (const auto &[node, gpus] : one.min)
+            if (node >= 0 && at(node) < nodes) min[at(node)] += gpus;
+    return min;
+}
+
 }  // namespace
 
 RigidPlanner::RigidPlanner(const Observation &observation, const Pool &pool)
@@ -87,10 +95,7 @@ bool RigidPlanner::is_candidate(const JobRecord &rigid, int node, int gpus,
 std::vector<RigidPlanner::Candidate> RigidPlanner::soonest(
     const JobRecord &rigid, int share, std::size_t count, const std::vector<int> &room,
     const NodeRoom &node_room, const std::vector<Movable> &movable) const {
-    std::vector<int> min(room.size());
-    for (const Movable &one : movable)
-        for (const auto &[node, gpus] : one.min)
-            if (node >= 0 && at(node) < min.size()) min[at(node)] += gpus;
+    const std::vector<int> min = min_on_nodes(movable, room.size());
     std::vector<Candidate> out;
     for (std::size_t i = 0; i < room.size(); ++i) {
         const int node = static_cast<int>(i), lacking = share - room[i];
@@ -205,6 +210,31 @@ bool RigidPlanner::place_others(RigidPlan &plan, std::vector<int> room, const No
     return plan.moves.empty() || packing.free_gpus() >= promised;
 }
 
+// The jobs that leave the plan's nodes, on each the largest MIN first.
+void RigidPlanner::choose_moves(RigidPlan &plan, const std::vector<int> &lacking,
+                                const std::vector<Movable> &movable) {
+    std::vector<bool> moves(movable.size());
+    // Negative counts, so that the largest comes first.
+    std::vector<std::vector<std::pair<int, std::size_t>>> there(lacking.size());
+    for (std::size_t k = 0; k < movable.size(); ++k)
+        for (const auto &[node, gpus] : movable[k].min)
+            if (node >= 0 && at(node) < lacking.size()) there[at(node)].emplace_back(-gpus, k);
+    for (const RigidPlan::Share &share : plan.shares) {
+        auto &here = there[at(share.node)];
+        int left = lacking[at(share.node)];
+        for (const auto &[less, k] : here)
+            if (moves[k]) left += less;
+        std::ranges::sort(here);
+        for (const auto &[less, k] : here) {
+            if (left <= 0) break;
+            if (moves[k]) continue;
+            moves[k] = true;
+            plan.moves.push_back({.movable = k, .to = {}});
+            left += less;
+        }
+    }
+}
+
 // The same number of GPUs on each of `count` nodes.
 std::optional<RigidPlan> RigidPlanner::equal_shares(const JobRecord &rigid, int count,
                                                     const std::vector<int> &room,
@@ -214,29 +244,48 @@ std::optional<RigidPlan> RigidPlanner::equal_shares(const JobRecord &rigid, int 
     const std::vector<Candidate> nodes = soonest(rigid, most, at(count), room, node_room, movable);
     if (nodes.empty()) return std::nullopt;
     RigidPlan out{.ready_s = nodes[0].ready_s, .shares = {}, .moves = {}};
-    std::vector<bool> moves(movable.size());
-    // The jobs with MIN GPUs on each node, as negative counts so that the largest comes first.
-    std::vector<std::vector<std::pair<int, std::size_t>>> there(room.size());
-    for (std::size_t k = 0; k < movable.size(); ++k)
-        for (const auto &[node, gpus] : movable[k].min)
-            if (node >= 0 && at(node) < room.size()) there[at(node)].emplace_back(-gpus, k);
+    std::vector<int> lacking(room.size());  // GPUs of MIN that leave each node
     int left = rigid.gpus_requested;
     for (const auto &[time_s, to_move, lent, node] : nodes) {
         const int freed = freed_by(node, time_s);
         out.shares.push_back({.node = node, .gpus = std::min(most, left), .freed = freed});
         left -= out.shares.back().gpus;
-        int lacking = to_move > 0 ? most - room[at(node)] - freed : 0;
-        for (const auto &[less, k] : there[at(node)])
-            if (moves[k]) lacking += less;
-        std::ranges::sort(there[at(node)]);
-        for (const auto &[less, k] : there[at(node)]) {
-            if (lacking <= 0) break;
-            if (moves[k]) continue;
-            moves[k] = true;
-            out.moves.push_back({.movable = k, .to = {}});
-            lacking += less;
-        }
+        lacking[at(node)] = to_move > 0 ? most - room[at(node)] - freed : 0;
     }
+    choose_moves(out, lacking, movable);
+    return out;
+}
+
+// A job without GPUs takes those with which malleable jobs hold the CPUs and the memory that it
+// lacks, on the nodes where the fewest GPUs of MIN have to leave for that. What other jobs hold is
+// not expected back, so it starts as soon as they have left.
+std::optional<RigidPlan> RigidPlanner::without_gpus(const JobRecord &rigid,
+                                                    const std::vector<int> &room,
+                                                    const NodeRoom &node_room,
+                                                    const std::vector<Movable> &movable) const {
+    const std::vector<int> min = min_on_nodes(movable, room.size());
+    std::vector<std::tuple<int, int, int, int>> places;  // lacking, lent, -node, GPUs
+    for (std::size_t i = 0; i < room.size(); ++i) {
+        const int node = static_cast<int>(i), idle = std::max(0, pool_.free.node_gpus[i]);
+        const NodeRecord &record = observation_.nodes[i];
+        const bool is_whole = record.part_of < 0 && record.parts.empty();
+        if (!is_whole || !is_candidate(rigid, node, 0, node_room)) continue;
+        const int now = std::max(0, room[i]);
+        const std::optional<int> kept =
+            node_room.kept_gpus(node, node_room.demand(rigid, node, 0), idle, now + min[i]);
+        if (kept) places.emplace_back(std::max(0, *kept - now), lent_[i], -node, *kept);
+    }
+    const std::size_t count = at(node_room.nodes_for(rigid));
+    if (places.size() < count) return std::nullopt;
+    std::ranges::sort(places);
+    places.resize(count);
+    RigidPlan out{.ready_s = observation_.now_s, .shares = {}, .moves = {}};
+    std::vector<int> lacking(room.size());
+    for (const auto &[lacks, lent, minus_node, gpus] : places) {
+        out.shares.push_back({.node = -minus_node, .gpus = gpus, .freed = 0});
+        lacking[at(-minus_node)] = lacks;
+    }
+    choose_moves(out, lacking, movable);
     return out;
 }
 
@@ -250,6 +299,7 @@ std::optional<RigidPlan> RigidPlanner::plan(const JobRecord &rigid, const std::v
             plan.reset();
         return plan;
     };
+    if (rigid.gpus_requested == 0) return checked(without_gpus(rigid, room, node_room, movable));
     const bool is_for_one_node = rigid.nodes_requested <= 1 && rigid.nodes_most == 1;
     const bool any_nodes = rigid.any_shares && !is_for_one_node;
     std::optional<RigidPlan> any;

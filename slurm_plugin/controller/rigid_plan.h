@@ -78,6 +78,12 @@ class RigidPlanner {
                                                         const std::vector<int> &room,
                                                         const NodeRoom &node_room,
                                                         const std::vector<Movable> &movable) const;
+    [[nodiscard]] std::optional<RigidPlan> without_gpus(const JobRecord &rigid,
+                                                        const std::vector<int> &room,
+                                                        const NodeRoom &node_room,
+                                                        const std::vector<Movable> &movable) const;
+    static void choose_moves(RigidPlan &plan, const std::vector<int> &lacking,
+                             const std::vector<Movable> &movable);
     [[nodiscard]] bool place_others(RigidPlan &plan, std::vector<int> room,
                                     const NodeRoom &node_room, const std::vector<Movable> &movable,
                                     const std::vector<const MalleableJob *> &restarting,

@@ -91,7 +91,7 @@ class RigidReservation {
 
     // Reserves the nodes where the job will start.
     void plan_for(const JobRecord &rigid) {
-        if (planned_ == kPlannedMost || rigid.gpus_requested == 0) return;
+        if (planned_ == kPlannedMost) return;
         ++planned_;
         if (!planner_) planner_.emplace(observation_, pool_);
         const std::optional<RigidPlan> plan =

@@ -108,6 +108,41 @@ TEST(a_job_without_gpus_gets_back_the_cpus_that_it_lacks) {
     }
 }
 
+// MINs on every node hold CPUs: a job without GPUs needs one of them elsewhere. Stock Slurm would
+// have packed them on one node.
+TEST(a_job_moves_for_one_without_gpus) {
+    struct Tried {
+        int cpus, nodes, moving;  // CPUs in all
+    };
+    // Beside a MIN there are 12 CPUs. The fourth node has four GPUs of MINs, a rigid job and 4
+    // CPUs.
+    for (const auto &[cpus, nodes, moving] : {Tried{12, 1, 0},
+                                              {13, 1, 1},
+                                              {16, 1, 1},
+                                              {24, 2, 0},
+                                              {32, 2, 2},
+                                              {48, 3, 0},
+                                              {17, 1, 0}}) {
+        Site site(4);
+        for (int node = 0; node < 3; ++node) site.malleable(1, {{node, 4}}, 4);
+        site.malleable(2, {{3, 2}}, 4);
+        site.add({{3, 1}}, 4);
+        JobRecord &waits = site.waiting(0, nodes, cpus);
+        const Plan plan = site.plan();
+        const Pool &pool = plan.pools[0];
+        ck_assert_msg(static_cast<int>(pool.moving.size()) == moving, "%d CPUs: %d jobs move", cpus,
+                      static_cast<int>(pool.moving.size()));
+        ck_assert_int_eq(static_cast<int>(pool.reserved_nodes.size()), moving);
+        for (const auto &[index, move] : pool.moving) {
+            ck_assert_uint_eq(move.rigid, waits.id);
+            ck_assert_int_ge(plan.targets[index].allotment.gpus, 1);
+        }
+        // A job that cannot be asked stays.
+        for (MalleableJob &job : site.jobs) job.may_move = false;
+        ck_assert(site.plan().pools[0].moving.empty());
+    }
+}
+
 // A node whose GPUs can be shared in four parts, and the parts that jobs have of each.
 void share(Site &site, int node, const std::string &kind, const std::vector<HeldShare> &held) {
     site.seen.nodes[node].gpu_shares = {{"shard", 4}, {"mps", 4}};
