@@ -161,13 +161,15 @@ TEST(cpus_come_back_from_jobs_of_every_type) {
 // Four GPUs of one node, of both types; not two of each node.
 TEST(a_job_of_any_type_is_placed_on_whole_nodes) {
     for (const bool is_split : {false, true}) {
-        Mixed site(2, 2, 2);
-        site.run("", is_split ? std::vector<std::pair<int, int>>{{0, 2}, {3, 2}}
-                              : std::vector<std::pair<int, int>>{{0, 2}, {2, 2}});
+        Mixed site(3, 2, 2);
+        site.run("", is_split ? std::vector<std::pair<int, int>>{{0, 2}, {4, 2}}
+                              : std::vector<std::pair<int, int>>{{0, 2}, {3, 2}});
+        site.run("", {{5, 2}});
+        site.malleable("a100", 2, {{2, 2}});  // so the policy sees parts
         JobRecord &job = site.add("", 1);
         set_intent(job, {.gpus_min = 1, .gpus_max = 4});
-        ck_assert_int_eq(site.plan().targets.at(0).placeable_gpus, is_split ? 2 : 4);
         const Plan plan = site.plan();
+        ck_assert_int_eq(plan.targets.at(1).placeable_gpus, is_split ? 2 : 4);
         ck_assert_int_eq(reach_of(site.seen, plan.pools[0], job, {}).gpus_per_node, 4);
     }
 }
