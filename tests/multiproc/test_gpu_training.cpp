@@ -163,16 +163,8 @@ int train(ringrt_t *rt, Program &program, const Job &job, int rank, const Run &r
 }
 
 int life(const Job &job, int rank, const Run &run) {
-    dup2(open(job.path("log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666), STDERR_FILENO);
-    signal(SIGTERM, SIG_DFL);
-    std::ofstream(job.path("pids/" + std::to_string(getpid()))) << "";
-    for (auto [name, value] : {std::pair<const char *, std::string>{"SLURM_JOB_ID", "7"},
-                               {"SLURM_RESTART_COUNT", std::to_string(run.restart)},
-                               {"RINGRT_SCONTROL", job.path("scontrol")},
-                               {"RINGRT_CHECKPOINT_DIR", job.path("ckpt")},
-                               {"RINGRT_SAVE_INTERVAL_S", run.beside ? "1" : "600"},
-                               {"RINGRT_LEAVE_TIMEOUT_S", "3"}})
-        setenv(name, value.c_str(), 1);
+    job.begin({.restart = run.restart,
+               .environment = {{"RINGRT_SAVE_INTERVAL_S", run.beside ? "1" : "600"}}});
     ringrt_config_t config = RINGRT_CONFIG_INIT;
     config.rank = rank, config.size = run.ranks, config.timeout_ms = 20000;
     ringrt_t *rt = nullptr;
@@ -183,7 +175,7 @@ int life(const Job &job, int rank, const Run &run) {
         return explain(kNotRegistered, rank, ringrt_last_error(rt));
     const int code = train(rt, program, job, rank, run);
     ringrt_finalize(rt);
-    unlink(job.path("pids/" + std::to_string(getpid())).c_str());
+    job.end();
     return code;
 }
 

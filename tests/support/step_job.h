@@ -123,7 +123,7 @@ class Job {
     void begin(const Options &options) const {
         dup2(open(path("log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666), STDERR_FILENO);
         signal(SIGTERM, SIG_DFL);  // not Check's handler, which ends the test
-        std::ofstream(path("pids/" + std::to_string(getpid()))) << "";
+        std::ofstream(path("pids/" + std::to_string(getpid()))) << options.restart << "\n";
         setenv("SLURM_JOB_ID", "7", 1);
         setenv("SLURM_RESTART_COUNT", std::to_string(options.restart).c_str(), 1);
         setenv("RINGRT_SCONTROL", path("scontrol").c_str(), 1);
@@ -178,8 +178,9 @@ class Job {
     mutable bool left_ = false;
 };
 
-// Does what Slurm does: takes the job down soon after it accepts the requeue.
-inline const char *const kAccept = "sleep 0.05; kill -TERM $(ls pids) 2>/dev/null";
+// Does what Slurm does: takes the run down soon after it accepts the requeue.
+inline const char *const kAccept =
+    "sleep 0.05; cd pids; kill -TERM $(grep -lx $SLURM_RESTART_COUNT *) 2>/dev/null";
 inline const char *const kRefuse =
     "echo 'Requested operation is presently disabled for job 7' >&2; exit 1";
 
