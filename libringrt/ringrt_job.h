@@ -92,7 +92,8 @@ RINGRT_API ringrt_status_t ringrt_job_open(ringrt_job_t **out, ringrt_comm_t *co
                                            const ringrt_job_config_t *config);
 
 /* Collective if all collective calls succeeded; after a failure, and after RINGRT_LEAVE, it waits for no rank. `job` may
- * be NULL. */
+ * be NULL. After RINGRT_LEAVE the communicator and the checkpoint handle need not be closed: Slurm ends the ranks one by
+ * one, and to close them may return RINGRT_PEER_LOST. */
 RINGRT_API ringrt_status_t ringrt_job_close(ringrt_job_t *job);
 
 /* Makes every collective call of this rank, in progress or later, return RINGRT_ABORTED, and its peers' calls
