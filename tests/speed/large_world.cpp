@@ -5,8 +5,11 @@
 // a barrier take, and when the last rank has learned that the ranks of one process died.
 //
 //   make tests/speed/large_world && tests/speed/large_world RANKS RANKS_PER_NODE [PER_PROCESS]
+#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -29,7 +32,6 @@ using namespace ringrt::test;
 
 namespace {
 
-constexpr int kRounds = 20;
 constexpr int kWait_s = 600;
 
 enum Stage { kStart, kGathers, kSteps, kBarriers, kCounted, kLoss, kStages };
@@ -37,6 +39,7 @@ enum Stage { kStart, kGathers, kSteps, kBarriers, kCounted, kLoss, kStages };
 // Shared by all processes.
 struct Board {
     std::atomic<int> arrived[kStages] = {};
+    std::atomic<int> open[kStages] = {};
     std::atomic<int> failed{0}, lost{0}, misnamed{0};
     std::atomic<long> sockets{0}, threads{0}, pss_kb{0};
     std::atomic<double> began_s{0}, start_s{0}, gather_ms{0}, step_ms{0}, barrier_ms{0},
@@ -55,11 +58,20 @@ struct World {
     std::string meet;
     Board *board;
 
+    // Without polling: thousands of threads that wake every few milliseconds are the load that is
+    // measured.
     void meet_all(Stage stage) const {
-        ++board->arrived[stage];
-        while (board->arrived[stage] < ranks && board->failed == 0)
-            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        std::atomic<int> &open = board->open[stage];
+        if (++board->arrived[stage] == ranks) {
+            open = 1;
+            syscall(SYS_futex, &open, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+        }
+        const timespec second{.tv_sec = 1, .tv_nsec = 0};
+        while (open == 0 && board->failed == 0)
+            syscall(SYS_futex, &open, FUTEX_WAIT, 0, &second, nullptr, 0);
     }
+    // Of each measurement: fewer in large worlds, whose rounds take seconds on few cores.
+    [[nodiscard]] int rounds() const { return std::max(2, std::min(20, 4096 / ranks)); }
     [[nodiscard]] int processes() const { return (ranks + per_process - 1) / per_process; }
 };
 
@@ -130,24 +142,24 @@ void run_rank(const World &world, int rank) {
     std::vector<Gathered> all(size_t(world.ranks));
     std::array<uint8_t, 8> vote{};
     const double gathers_s = monotonic_s();
-    for (int i = 0; i < kRounds; ++i)
+    for (int i = 0; i < world.rounds(); ++i)
         if (!sound(world, comm, comm.all_gather(&mine, all.data(), sizeof mine))) return;
-    raise(&board.gather_ms, (monotonic_s() - gathers_s) * 1e3 / kRounds);
+    raise(&board.gather_ms, (monotonic_s() - gathers_s) * 1e3 / world.rounds());
     for (int r = 0; r < world.ranks; ++r)
         if (all[size_t(r)][0] != uint64_t(r)) ++board.failed;
     world.meet_all(kSteps);
     const double steps_s = monotonic_s();
-    for (int i = 0; i < kRounds; ++i) {
+    for (int i = 0; i < world.rounds(); ++i) {
         vote = {uint8_t(rank == world.ranks / 2 ? 9 : 1)};
         if (!sound(world, comm, comm.largest(vote.data(), vote.data(), vote.size()))) return;
         if (vote[0] != 9) ++board.failed;
     }
-    raise(&board.step_ms, (monotonic_s() - steps_s) * 1e3 / kRounds);
+    raise(&board.step_ms, (monotonic_s() - steps_s) * 1e3 / world.rounds());
     world.meet_all(kBarriers);
     const double barriers_s = monotonic_s();
-    for (int i = 0; i < kRounds; ++i)
+    for (int i = 0; i < world.rounds(); ++i)
         if (!sound(world, comm, comm.barrier())) return;
-    raise(&board.barrier_ms, (monotonic_s() - barriers_s) * 1e3 / kRounds);
+    raise(&board.barrier_ms, (monotonic_s() - barriers_s) * 1e3 / world.rounds());
     if (rank % world.per_process == 0) count_process(&board);
     world.meet_all(kCounted);
     ++board.arrived[kLoss];
