@@ -98,8 +98,8 @@ inline constexpr std::size_t kParamsMax = 8;
 struct Options {
     GainRule gain = GainRule::absolute;
     double payback = 1.0;  // a growth must save more than payback x the restart time, in seconds
-    double power = 0.9;    // exponent of a job's own time, in short_first (value.h)
-    double size_lasts_s = 800;    // expected time until other jobs change the size (value.h)
+    double power = 0.86;   // exponent of a job's own time, in short_first (value.h)
+    double size_lasts_s = 400;    // expected time until other jobs change the size (value.h)
     double steps_assumed = 1000;  // if steps left are unknown: at least this, or the steps done
     std::array<double, kParamsMax> own{};  // the policy's own parameters, in the order of its list
 };

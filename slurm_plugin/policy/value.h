@@ -7,18 +7,18 @@
 //   absolute, hull   −t(w)           the sum of all remaining times (arXiv 1908.08082)
 //   relative          t1 / t(w)      the sum of all speed-ups; t1: alone on one GPU, no restart
 //   short_first       t1^p / t(w)    between the speed-ups (p = 1) and the completions per second
-//                                    (p = 0): Options::power, 0.9
+//                                    (p = 0): Options::power, 0.86
 // clang-format on
 //
 // Why short_first: a second saved on the job that ends soonest is also saved for every job pending
 // behind it. Completions per second alone would starve long jobs of growth. Speed-ups alone lose a
-// tenth of the mean completion time. As p rises to 0.9, the completion of the longest jobs falls at
-// little cost to the mean (doc/policies.md). Each value is multiplied by the job's weight.
+// tenth of the mean completion time. As p rises, the longest jobs end sooner and the mean rises
+// (doc/policies.md). Each value is multiplied by the job's weight.
 //
 // Growth hysteresis: a size lasts for about Options::size_lasts_s, until other jobs start or end,
 // and then the next restart is due. So relative and short_first count one restart, plus one for
 // each such period in the job's time left at its present size. A restart of 30 s must then gain a
-// long job more than 4 %.
+// long job more than 8 %.
 #pragma once
 
 #include <algorithm>
