@@ -170,9 +170,9 @@ void note_shares(const slurm_job_info_t &job, std::span<const NodeRecord> nodes,
     record.gpu_share = gpu_share(bounded_text(job.tres_per_node));
     if (record.gpu_share.amount == 0) {
         record.gpu_share = gpu_share(bounded_text(job.tres_per_task));
-        constexpr uint32_t kTasksMost = 1000;
+        constexpr uint32_t kTasksCounted = 1000;
         const int tasks =
-            job.num_tasks == NO_VAL ? 1 : static_cast<int>(std::min(job.num_tasks, kTasksMost));
+            job.num_tasks == NO_VAL ? 1 : static_cast<int>(std::min(job.num_tasks, kTasksCounted));
         const int nodes_wanted = std::max(1, record.nodes_requested);
         record.gpu_share.amount *= (tasks + nodes_wanted - 1) / nodes_wanted;
     }
