@@ -21,10 +21,10 @@ stage_build() {
 
 # ---- check --------------------------------------------------------------------------------------
 
-# Compiled in parallel, run in sequence: the tests wait and measure.
 build_checks_in() { make -C "$1" -j"$jobs" check TESTS=; }
 
-# make check, then one line for each test program of that build.
+# make check, then one line for each test program of that build. Two at a time: many of them wait for each other's
+# ranks, and none asserts a time.
 check_in() { # TITLE DIR
     local title=$1 dir=$2 begin failed_before=$failed status trs name
     local log="$logs/${title// /-}.log"
@@ -32,7 +32,7 @@ check_in() { # TITLE DIR
     begin=$SECONDS
     echo "$title:"
     find "$dir" \( -name '*.trs' -o -name '*.tap' \) -delete
-    make -C "$dir" check LOG_COMPILER="$source_dir/tests/with-tap" >"$log" 2>&1
+    make -C "$dir" -j2 check LOG_COMPILER="$source_dir/tests/with-tap" >"$log" 2>&1
     status=$?
     while read -r trs; do
         name=${trs#"$dir"/} name=${name%.trs}
