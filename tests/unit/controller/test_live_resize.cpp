@@ -185,13 +185,15 @@ TEST(scattered_gpus_are_a_shape_that_fits) {
     ck_assert(on_one.nodes == 1 && on_one.same_nodes);
 }
 
-// All nodes have the same share if there is one node, or if the job's layout makes them alike.
+// All nodes have the same share if there is one node, or if the size divides evenly and does not
+// fill the nodes anyway.
 TEST(a_size_records_whether_its_nodes_are_alike) {
     const PassContext pass{.gpus_per_node = 4};
     const auto are_alike = [&](int layout, int gpus) {
         return size_with({.gpus_per_node = layout}, gpus, pass, {}).same_nodes;
     };
-    ck_assert(are_alike(0, 3) && are_alike(0, 4) && !are_alike(0, 6) && !are_alike(0, 8));
+    ck_assert(are_alike(0, 3) && are_alike(0, 4) && are_alike(0, 6) && are_alike(0, 9));
+    ck_assert(!are_alike(0, 7) && !are_alike(0, 8) && !are_alike(0, 16));
     ck_assert(are_alike(2, 2) && are_alike(2, 6) && !are_alike(2, 5));
 }
 
