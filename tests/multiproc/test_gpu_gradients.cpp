@@ -180,6 +180,7 @@ TEST(a_missing_gradient_on_a_mock_gpu_counts_as_zero) {
                     }
                 }
             }
+            need(job.communicator.finish() == RINGRT_OK, job.communicator.last_error());
             return 0;
         });
         expect_all_zero(ranks.wait());
@@ -208,6 +209,7 @@ TEST(a_gradient_is_summed_after_its_computation) {
                 }
                 training.wait_and_check(2, step);
             }
+            need(job.communicator.finish() == RINGRT_OK, job.communicator.last_error());
             return 0;
         });
         expect_all_zero(ranks.wait());
@@ -301,6 +303,7 @@ TEST(the_profile_has_the_gpus_times) {
             need(first_us > 8e3, "ready after " + std::to_string(first_us));
             need(state.profile.gradients[2].ready_us < first_us, "the last layer is ready first");
             need(state.link.blocks > 5 || state.plan_version > 0, "blocks are measured");
+            need(job.communicator.finish() == RINGRT_OK, job.communicator.last_error());
             return 0;
         });
         expect_all_zero(ranks.wait());
