@@ -322,4 +322,4 @@ TEST(started_operations_end_correctly_in_any_order) {
 
 }  // namespace
 
-int main() { return run_all("collectives", 120); }
+int main() { return run_all("collectives"); }

@@ -312,4 +312,4 @@ TEST(memory_of_the_node_is_allocated_and_freed) {
 
 }  // namespace
 
-int main() { return run_all("comm", 120); }
+int main() { return run_all("comm"); }

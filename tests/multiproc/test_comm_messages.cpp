@@ -309,4 +309,4 @@ TEST(a_rank_that_is_killed_or_aborts_in_the_middle_ends_the_others) {
 
 }  // namespace
 
-int main() { return run_all("comm_messages", 120); }
+int main() { return run_all("comm_messages"); }

@@ -315,4 +315,4 @@ TEST(the_profile_has_the_gpus_times) {
     }
 }
 
-int main() { return ringrt::test::run_all("gpu_gradients", 120); }
+int main() { return ringrt::test::run_all("gpu_gradients"); }

@@ -260,4 +260,4 @@ TEST(a_copy_that_fails_calls_a_resize_off) {
     expect_all(ranks.wait(), 0, job);
 }
 
-int main() { return run_all("gpu_training", 120); }
+int main() { return run_all("gpu_training"); }

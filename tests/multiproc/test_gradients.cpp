@@ -390,4 +390,4 @@ TEST(a_plan_travels_complete_and_damage_is_found) {
     }
 }
 
-int main() { return ringrt::test::run_all("exchange", 120); }
+int main() { return ringrt::test::run_all("exchange"); }

@@ -191,4 +191,4 @@ TEST(rows_on_gpus_move) { move_rows(true, true); }
 TEST(rows_move_from_a_gpu_to_a_host_and_back) { move_rows(true, false); }
 TEST(rows_move_from_a_host_to_a_gpu_and_back) { move_rows(false, true); }
 
-int main() { return run_all("live_gpu", 120); }
+int main() { return run_all("live_gpu"); }

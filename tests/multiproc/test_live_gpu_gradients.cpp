@@ -174,4 +174,4 @@ TEST(through_host_memory) { grow_and_shrink("host", false); }
 TEST(an_extension_is_killed_while_nccl_sums) { killed("nccl"); }
 TEST(an_extension_is_killed_while_host_memory_sums) { killed("host"); }
 
-int main() { return run_all("live_gpu_gradients", 120); }
+int main() { return run_all("live_gpu_gradients"); }

@@ -187,4 +187,4 @@ TEST(a_loss_without_a_checkpoint_ends_the_base) {
         ck_assert_int_eq(status, kFailed + RINGRT_PEER_LOST);
 }
 
-int main() { return run_all("live_rows", 120); }
+int main() { return run_all("live_rows"); }

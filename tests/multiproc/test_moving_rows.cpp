@@ -153,4 +153,4 @@ TEST(from_gpus_to_a_host_and_back) { run({{true}, {true}, {false}}); }
 TEST(a_gpu_fails_to_send) { run({{true, 1}, {false}, {true}}); }
 TEST(a_gpu_fails_to_receive) { run({{true}, {false}, {true, 1}}); }
 
-int main() { return run_all("moving_rows", 120); }
+int main() { return run_all("moving_rows"); }

@@ -250,4 +250,4 @@ TEST(chunks_are_cut_at_places) {
     ck_assert(chunks_of(places, 10) == expected);
 }
 
-int main() { return run_all("state_chunks", 120); }
+int main() { return run_all("state_chunks"); }

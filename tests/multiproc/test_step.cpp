@@ -375,4 +375,4 @@ TEST(periodic_saves_run_during_training) {
     }
 }
 
-int main() { return run_all("step", 90); }
+int main() { return run_all("step"); }

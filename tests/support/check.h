@@ -59,7 +59,7 @@ struct Known {
 
 // Runs each test in its own process and returns the exit status for main(). Each test is a Check
 // case, so CK_RUN_CASE=name runs one of them.
-inline int run_all(const char *suite_name, double timeout_s = 60) {
+inline int run_all(const char *suite_name, double timeout_s = 120) {
     Suite *suite = suite_create(suite_name);
     for (const TTest *test : known_tests()) {
         TCase *tcase = tcase_create(test->name);

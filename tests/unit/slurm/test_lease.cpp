@@ -424,4 +424,4 @@ TEST(only_a_process_known_to_be_dead_counts_as_dead) {
 
 }  // namespace
 
-int main() { return ringrt::test::run_all("lease", 120); }
+int main() { return ringrt::test::run_all("lease"); }

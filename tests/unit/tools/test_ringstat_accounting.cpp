@@ -133,4 +133,4 @@ TEST(an_extension_alone_and_a_pending_job) {
     ck_assert(table.find("2 trainings, 0 runs, 1 extension: ") != std::string::npos);
 }
 
-int main() { return ringrt::test::run_all("ringstat_accounting", 60); }
+int main() { return ringrt::test::run_all("ringstat_accounting"); }
