@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # contrib/test --stages torch: the Python package with the real PyTorch and frameworks, which pip
-# installs into the build directory; torch-short: some of its tests, a few of them also with the two minor versions
-# before. The downloads run at the same time as the other stages. torch-versions: all tests with three minor versions.
+# installs into the build directory; torch-short: some of its tests, a few of them also with the versions two minor
+# releases before. The downloads run at the same time as the other stages. torch-versions: all tests with three minor
+# versions.
 # Sourced by contrib/test.
 # shellcheck shell=bash disable=SC2154
 
@@ -21,7 +22,7 @@ fetch_older_torch_aside() {
     (
         renice -n 10 "$BASHPID" >/dev/null
         while is_fetching_torch; do sleep 5; done
-        exec "$source_dir/python/tests/versions" --install-only --directory "$build_dir/torch-versions" 1 2
+        exec "$source_dir/python/tests/versions" --install-only --directory "$build_dir/torch-versions" 2
     ) >"$logs/torch-versions-fetch.log" 2>&1 &
     older_fetched=$!
     set +m
@@ -49,7 +50,7 @@ stage_torch_short() {
     [ -n "${older_fetched:-}" ] || return 0
     wait "$older_fetched" # what it could not install is skipped, with pip's reason
     older_fetched=''
-    test_torch_versions --quick --directory torch-versions 1 2
+    test_torch_versions --quick --directory torch-versions 2
     rm -rf "$build_dir/torch-versions" # 4 GB
 }
 

@@ -143,7 +143,7 @@ run_side_by_side() { # VERSION...
     ! has_packages_of_native || { packages_of_native >"$logs/slurm-$native-packages.log" 2>&1 & aside=$!; }
     for version in "$@"; do
         wait "${preparing[$version]}"
-        run_version "$version" short,demo,packages >"$logs/slurm-$version.log" 2>&1 &
+        run_version "$version" short,packages >"$logs/slurm-$version.log" 2>&1 &
         running[$version]=$!
     done
     [ -z "$aside" ] || { wait "$aside"; add_packages_of_native $((SECONDS - began)); }
