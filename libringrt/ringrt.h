@@ -285,16 +285,11 @@ RINGRT_API ringrt_status_t ringrt_save(ringrt_t *rt, uint64_t step);
  * After any other status (RINGRT_SUPERSEDED, or the ranks cannot communicate) end the program. */
 RINGRT_API ringrt_status_t ringrt_step(ringrt_t *rt, uint64_t step, ringrt_action_t *action);
 
-/* Sets the number of remaining steps, at the current size and batch, if it is not steps_total − step (early
- * stopping, a new schedule). */
+/* What the scheduler learns, as by ringrt_job_set_steps_left() and ringrt_job_set_samples_left(). */
 RINGRT_API ringrt_status_t ringrt_set_steps_left(ringrt_t *rt, uint64_t steps_left);
-
-/* Like ringrt_set_steps_left(), in samples over all ranks; needs a configured batch. The later of the two calls
- * counts. */
 RINGRT_API ringrt_status_t ringrt_set_samples_left(ringrt_t *rt, uint64_t samples_left);
 
-/* Sets the training loss of the current step, as ringrt_job_set_loss() does; call it before that step's
- * ringrt_step(). */
+/* As ringrt_job_set_loss(): call it before that step's ringrt_step(). */
 RINGRT_API ringrt_status_t ringrt_set_loss(ringrt_t *rt, double loss, double goal);
 
 #ifdef __cplusplus

@@ -42,27 +42,29 @@ Status StepBoundary::restore(uint64_t &step) {
     if (resizer_ && resizer_->must_recover()) return recover(step);
     // Otherwise the abandoned state would be committed later.
     if (Status finished = end_save(); is_fatal(finished)) return finished;
-    const double begun_s = monotonic_s();
-    checkpoint::Manifest manifest;
-    if (Status loaded = load(manifest); !loaded.ok()) {
-        if (loaded.code == RINGRT_NOT_FOUND) report(0);
-        if (loaded.code == RINGRT_NOT_FOUND) job_.not_restored(loaded.message);
-        return loaded;
+    Status loaded = load(step);
+    if (loaded.code == RINGRT_NOT_FOUND) {
+        report(0);
+        job_.not_restored(loaded.message);
     }
-    step = manifest.step;
-    restored_gradients_ = manifest.gradients;
-    job_.restored(manifest, monotonic_s() - begun_s);
-    shared_step_ = has_local() ? -1 : job_.saved_step();  // it may be from the nodes' disks
+    RINGRT_TRY(std::move(loaded));
     report(step);
     return {};
 }
 
 // Collective. The newest checkpoint, into the registered buffers and the program.
-Status StepBoundary::load(checkpoint::Manifest &manifest) {
+Status StepBoundary::load(uint64_t &step) {
     const FileWork work(group_);
+    const double begun_s = monotonic_s();
+    checkpoint::Manifest manifest;
     RINGRT_TRY(checkpoint::load_newest(group_, has_local() ? &local_ : nullptr, store_, buffers_,
                                        manifest));
-    return load_program_files(group_, program_, store_, manifest);
+    RINGRT_TRY(load_program_files(group_, program_, store_, manifest));
+    restored_gradients_ = manifest.gradients;
+    job_.restored(manifest, monotonic_s() - begun_s);
+    shared_step_ = has_local() ? -1 : job_.saved_step();  // it may be from the nodes' disks
+    step = manifest.step;
+    return {};
 }
 
 void StepBoundary::set_program(const checkpoint::ProgramSaver &program) {

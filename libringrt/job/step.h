@@ -67,7 +67,7 @@ class StepBoundary {
     Status agree(uint64_t step, job::StepFlags &agreed, std::vector<live::Vote> &votes);
     Status resize(const std::vector<live::Vote> &votes, ringrt_action_t &action);
     Status recover(uint64_t &step);
-    Status load(checkpoint::Manifest &manifest);
+    Status load(uint64_t &step);
     Status load_rows_again(uint64_t &step);
     bool needs_first_save();
     void add_to(records::Telemetry &out) const;

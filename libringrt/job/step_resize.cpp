@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The step boundary of jobs whose ranks join and leave (doc/live.md).
-#include "libringrt/base/clock.h"
 #include "libringrt/job/step.h"
 
 namespace ringrt {
@@ -67,16 +66,11 @@ Status StepBoundary::load_rows_again(uint64_t &step) {
                   "without ringrt_set_saver()"};
     RINGRT_TRY(ringrt::agree(group_, placed));
     job_.log("a lost rank had rows: going back to the newest checkpoint");
-    const double begun_s = monotonic_s();
-    checkpoint::Manifest manifest;
-    Status loaded = load(manifest);
+    Status loaded = load(step);
     if (loaded.code == RINGRT_NOT_FOUND)
         return {RINGRT_PEER_LOST, "a lost rank had rows, and there is no checkpoint of them"};
-    RINGRT_TRY(loaded);
-    step = manifest.step;
+    RINGRT_TRY(std::move(loaded));
     resizer_->rows_loaded();
-    job_.restored(manifest, monotonic_s() - begun_s);
-    shared_step_ = has_local() ? -1 : job_.saved_step();  // it may be from the nodes' disks
     job_.progress().resized(group_.size());
     return {};
 }

@@ -26,7 +26,7 @@ void RigidRoom::subtract(int part, int gpus) {
         room_[static_cast<std::size_t>(part)] -= gpus;
 }
 
-bool RigidRoom::is_whole(int node) const {
+bool RigidRoom::has_one_type(int node) const {
     const NodeRecord &record = nodes_[static_cast<std::size_t>(node)];
     return record.part_of < 0 && record.parts.empty();
 }
@@ -47,14 +47,14 @@ int RigidRoom::room_of(int part) const {
 }
 
 int RigidRoom::free_on(const JobRecord &rigid, int node) const {
-    if (is_whole(node)) return free_of(node);
+    if (has_one_type(node)) return free_of(node);
     int gpus = 0;
     for (const int part : own_parts(rigid, node)) gpus += free_of(part);
     return gpus;
 }
 
 int RigidRoom::room_on(const JobRecord &rigid, int node) const {
-    if (is_whole(node)) return room_of(node);
+    if (has_one_type(node)) return room_of(node);
     int gpus = 0;
     for (const int part : own_parts(rigid, node)) gpus += room_of(part);
     return gpus;
@@ -63,7 +63,7 @@ int RigidRoom::room_on(const JobRecord &rigid, int node) const {
 bool RigidRoom::is_candidate(const JobRecord &rigid, int node) const {
     const auto index = static_cast<std::size_t>(node);
     if (!pool_.has_node[index] || pool_.free.node_gpus[index] < 0) return false;
-    if (is_whole(node)) {
+    if (has_one_type(node)) {
         if (!may_use(rigid, nodes_[index], node)) return false;
     } else {
         const std::vector<int> parts = own_parts(rigid, node);
@@ -78,7 +78,7 @@ bool RigidRoom::is_candidate(const JobRecord &rigid, int node) const {
 
 std::optional<int> RigidRoom::kept(const JobRecord &rigid, int node,
                                    const NodeDemand &demand) const {
-    if (is_whole(node)) return node_room_.kept_gpus(node, demand, free_of(node), room_of(node));
+    if (has_one_type(node)) return node_room_.kept_gpus(node, demand, free_of(node), room_of(node));
     int free = 0, room = 0;
     for (const int part : all_parts(nodes_, node)) {
         free += free_of(part);
@@ -96,7 +96,7 @@ std::optional<int> RigidRoom::kept_for(const JobRecord &rigid, int node, int gpu
 // Where the kept GPUs are: the job's on its own parts, and of the others first the idle ones.
 std::vector<NodeShare> RigidRoom::split(const JobRecord &rigid, int node, int gpus,
                                         int kept) const {
-    if (is_whole(node)) return {{node, kept}};
+    if (has_one_type(node)) return {{node, kept}};
     const std::vector<int> own = own_parts(rigid, node), all = all_parts(nodes_, node);
     std::vector<NodeShare> out;
     for (const int part : all) out.emplace_back(part, 0);

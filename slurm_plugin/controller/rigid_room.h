@@ -40,7 +40,7 @@ class RigidRoom {
     void give(const JobRecord &rigid, int node, int gpus);
 
   private:
-    [[nodiscard]] bool is_whole(int node) const;
+    [[nodiscard]] bool has_one_type(int node) const;
     [[nodiscard]] std::vector<int> own_parts(const JobRecord &rigid, int node) const;
     [[nodiscard]] int free_of(int part) const;
     [[nodiscard]] int room_of(int part) const;

@@ -97,30 +97,28 @@ tests_multiproc_test_large_world_SOURCES = tests/multiproc/test_large_world.cpp 
 tests_multiproc_test_large_world_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_large_world_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
 
-tests_multiproc_test_live_SOURCES = tests/multiproc/test_live.cpp tests/support/check.h \
-	tests/support/directory.h tests/support/live_job.h tests/support/ranks.h
+live_headers = tests/support/check.h tests/support/directory.h tests/support/live_job.h \
+	tests/support/live_test.h tests/support/ranks.h
+tests_multiproc_test_live_SOURCES = tests/multiproc/test_live.cpp $(live_headers)
 tests_multiproc_test_live_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_LDADD = libringrt.la $(CHECK_LIBS)
 
-tests_multiproc_test_live_gradients_SOURCES = tests/multiproc/test_live_gradients.cpp \
-	tests/support/check.h tests/support/directory.h tests/support/live_job.h tests/support/ranks.h
+tests_multiproc_test_live_gradients_SOURCES = tests/multiproc/test_live_gradients.cpp $(live_headers)
 tests_multiproc_test_live_gradients_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_gradients_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_multiproc_test_live_nodes_SOURCES = tests/multiproc/test_live_nodes.cpp \
 	tests/support/channel_service.h tests/support/check.h tests/support/directory.h tests/support/live_job.h \
-	tests/support/live_rows.h \
-	tests/support/ranks.h
+	tests/support/live_rows.h tests/support/ranks.h
 tests_multiproc_test_live_nodes_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_nodes_LDADD = libringrt.la libchannel.la librecords.la $(CHECK_LIBS)
 
-tests_multiproc_test_live_rows_SOURCES = tests/multiproc/test_live_rows.cpp tests/support/check.h \
-	tests/support/directory.h tests/support/live_job.h tests/support/live_rows.h tests/support/ranks.h
+tests_multiproc_test_live_rows_SOURCES = tests/multiproc/test_live_rows.cpp tests/support/live_rows.h \
+	$(live_headers)
 tests_multiproc_test_live_rows_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_rows_LDADD = libringrt.la $(CHECK_LIBS)
 
-tests_multiproc_test_live_state_SOURCES = tests/multiproc/test_live_state.cpp tests/support/check.h \
-	tests/support/directory.h tests/support/live_job.h tests/support/ranks.h
+tests_multiproc_test_live_state_SOURCES = tests/multiproc/test_live_state.cpp $(live_headers)
 tests_multiproc_test_live_state_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_state_LDADD = libringrt.la $(CHECK_LIBS)
 
@@ -203,18 +201,16 @@ tests_multiproc_test_gpu_training_LDADD = libapi.la libruntime.la libgradients.l
 	libbase.la $(CHECK_LIBS)
 check_PROGRAMS += tests/multiproc/test_live_gpu
 TESTS += tests/multiproc/test_live_gpu
-tests_multiproc_test_live_gpu_SOURCES = tests/multiproc/test_live_gpu.cpp tests/support/check.h \
-	tests/support/fake_gpu.h tests/support/directory.h tests/support/hidden_gpu.h tests/support/live_job.h \
-	tests/support/live_rows.h \
-	tests/support/ranks.h
+tests_multiproc_test_live_gpu_SOURCES = tests/multiproc/test_live_gpu.cpp tests/support/fake_gpu.h \
+	tests/support/hidden_gpu.h tests/support/live_rows.h $(live_headers)
 tests_multiproc_test_live_gpu_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_gpu_LDADD = libapi.la libruntime.la libgradients.la libcollective.la \
 	libbase.la $(CHECK_LIBS)
 
 check_PROGRAMS += tests/multiproc/test_live_gpu_gradients
 TESTS += tests/multiproc/test_live_gpu_gradients
-tests_multiproc_test_live_gpu_gradients_SOURCES = tests/multiproc/test_live_gpu_gradients.cpp tests/support/check.h \
-	tests/support/fake_gpu.h tests/support/directory.h tests/support/live_job.h tests/support/ranks.h
+tests_multiproc_test_live_gpu_gradients_SOURCES = tests/multiproc/test_live_gpu_gradients.cpp \
+	tests/support/fake_gpu.h $(live_headers)
 tests_multiproc_test_live_gpu_gradients_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_gpu_gradients_LDADD = libapi.la libruntime.la libgradients.la libcollective.la \
 	libbase.la $(CHECK_LIBS)

@@ -1,104 +1,86 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Extensions join, leave and die while a base job trains. No step is lost, and the weights equal
 // those of one rank alone bit for bit.
-#include "tests/support/check.h"
-#include "tests/support/live_job.h"
+#include "tests/support/live_test.h"
 
 using namespace ringrt::test;
 
 namespace {
 
-// Waits until `ranks_in_all` ranks train.
-void start(LiveTraining &training, int job, int ranks, int ranks_in_all) {
-    training.start(job, ranks);
-    ck_assert(training.await_size(ranks_in_all));
-}
+using Training = LiveTest<>;
 
-// The base ends well, with the weights of one rank alone.
-void expect_trained(LiveTraining &training, int base_ranks) {
-    const uint64_t steps = training.stop();
-    const std::vector<int> ended = training.job(0).wait(30 * kTimeoutScale);
-    for (int rank = 0; rank < base_ranks; ++rank) ck_assert_int_eq(ended[size_t(rank)], kTrained);
-    const std::vector<float> right = trained_alone(training.floats, steps, training.exact);
-    for (int rank = 0; rank < base_ranks; ++rank) {
-        ck_assert_uint_eq(training.step(0, rank), steps);
-        ck_assert_msg(training.weights(0, rank) == right, "rank %d: other weights", rank);
-    }
-}
-
-void expect_left(LiveTraining &training, int job, int signal) {
+void expect_left(Training &training, int job, int signal) {
     training.job(job).signal(0, signal);
     for (int status : training.job(job).wait(20 * kTimeoutScale))
         ck_assert_int_eq(status, kHasLeft);
 }
 
 // base → base + extension → base
-void grow_and_shrink(LiveTraining &training, int base, int extension) {
-    start(training, 0, base, base);
-    start(training, 1, extension, base + extension);
-    expect_left(training, 1, SIGURG);
-    ck_assert(training.await_size(base));
-    expect_trained(training, base);
+void grow_and_shrink(Training &training, int base, int extension) {
+    training.grow(0, base, base);
+    training.grow(1, extension, base + extension);
+    training.leave(1, base);
+    training.expect_trained(base);
     ck_assert_int_eq(training.recoveries(), 0);
 }
 
 }  // namespace
 
 TEST(two_ranks_grow_to_four_and_shrink_in_tree_order) {
-    LiveTraining training;
+    Training training;
     training.exact = false;
     grow_and_shrink(training, 2, 2);
 }
 
 TEST(one_rank_grows_to_three_and_shrinks) {
-    LiveTraining training;
+    Training training;
     grow_and_shrink(training, 1, 2);
 }
 
 TEST(between_nodes_as_well) {
-    LiveTraining training;
+    Training training;
     training.nodes_apart = true;
     training.floats = 3001;
     grow_and_shrink(training, 2, 1);
 }
 
 TEST(the_extension_trains_to_the_end) {
-    LiveTraining training;
-    start(training, 0, 2, 2);
-    start(training, 1, 3, 5);
-    expect_trained(training, 2);
+    Training training;
+    training.grow(0, 2, 2);
+    training.grow(1, 3, 5);
+    training.expect_trained(2);
     for (int status : training.job(1).wait(20 * kTimeoutScale)) ck_assert_int_eq(status, kTrained);
     for (int rank = 0; rank < 3; ++rank)
         ck_assert(training.weights(1, rank) == training.weights(0, 0));
 }
 
 TEST(two_extensions_and_the_last_one_leaves_first) {
-    LiveTraining training;
-    start(training, 0, 1, 1);
-    start(training, 1, 1, 2);
-    start(training, 2, 2, 4);
+    Training training;
+    training.grow(0, 1, 1);
+    training.grow(1, 1, 2);
+    training.grow(2, 2, 4);
     expect_left(training, 2, SIGURG);
     ck_assert(training.await_size(2));
     expect_left(training, 1, SIGTERM);
     ck_assert(training.await_size(1));
-    expect_trained(training, 1);
+    training.expect_trained(1);
     ck_assert_int_eq(training.recoveries(), 0);
 }
 
 TEST(the_first_one_leaves_and_the_second_joins_again) {
-    LiveTraining training;
-    start(training, 0, 2, 2);
-    start(training, 1, 2, 4);
-    start(training, 2, 1, 5);
+    Training training;
+    training.grow(0, 2, 2);
+    training.grow(1, 2, 4);
+    training.grow(2, 1, 5);
     expect_left(training, 1, SIGTERM);
     ck_assert(training.await_size(3));
     expect_left(training, 2, SIGURG);
-    expect_trained(training, 2);
+    training.expect_trained(2);
 }
 
 TEST(an_extension_dies_at_many_moments_of_joining) {
-    LiveTraining training;
-    start(training, 0, 2, 2);
+    Training training;
+    training.grow(0, 2, 2);
     for (int i = 0; i < 24; ++i) {
         Ranks &extension = training.start(1, 2);
         if (i >= 20) ck_assert(LiveTraining::await([&] { return training.size() == 4; }));
@@ -108,15 +90,15 @@ TEST(an_extension_dies_at_many_moments_of_joining) {
         training.forget(1);  // as srun would
         ck_assert(training.await_size(2));
     }
-    start(training, 1, 2, 4);
-    expect_trained(training, 2);
+    training.grow(1, 2, 4);
+    training.expect_trained(2);
 }
 
 TEST(a_lost_extension_costs_no_step_and_the_other_one_rejoins) {
-    LiveTraining training;
-    start(training, 0, 2, 2);
-    start(training, 1, 1, 3);
-    start(training, 2, 2, 5);
+    Training training;
+    training.grow(0, 2, 2);
+    training.grow(1, 1, 3);
+    training.grow(2, 2, 5);
     const uint64_t step = training.step();
     kill(training.job(2).pid(1), SIGKILL);
     usleep(20000);
@@ -125,29 +107,29 @@ TEST(a_lost_extension_costs_no_step_and_the_other_one_rejoins) {
     ck_assert_uint_ge(training.step(), step);
     ck_assert_int_gt(training.recoveries(), 0);
     expect_left(training, 1, SIGURG);
-    expect_trained(training, 2);
+    training.expect_trained(2);
 }
 
 TEST(an_extension_with_other_buffers_is_refused) {
-    LiveTraining training;
-    start(training, 0, 1, 1);
+    Training training;
+    training.grow(0, 1, 1);
     for (int status : training.start(1, 1, true).wait(20 * kTimeoutScale))
         ck_assert_int_eq(status, kFailed + RINGRT_INVALID_ARGUMENT);
     ck_assert_int_eq(training.size(), 1);
-    expect_trained(training, 1);
+    training.expect_trained(1);
 }
 
 TEST(an_extension_ends_with_its_base) {
-    LiveTraining training;
-    start(training, 0, 2, 2);
-    start(training, 1, 2, 4);
+    Training training;
+    training.grow(0, 2, 2);
+    training.grow(1, 2, 4);
     training.forget(0);  // killed
     for (int status : training.job(1).wait(20 * kTimeoutScale))
         ck_assert_int_eq(status, kFailed + RINGRT_PEER_LOST);
 }
 
 TEST(an_extension_without_a_base_ends) {
-    LiveTraining training;
+    Training training;
     training.start_timeout_ms = 300;
     for (int status : training.start(1, 2).wait(20 * kTimeoutScale))
         ck_assert_int_eq(status, kFailed + RINGRT_PEER_LOST);

@@ -3,9 +3,9 @@
 // (tests/support/hidden_gpu.h). The weights equal those of one rank alone in host memory bit for
 // bit.
 #include "libringrt/gpu/gpu.h"
-#include "tests/support/check.h"
 #include "tests/support/hidden_gpu.h"
 #include "tests/support/live_rows.h"
+#include "tests/support/live_test.h"
 
 using namespace ringrt::test;
 
@@ -71,28 +71,16 @@ void use_gpus(LiveTraining &training, const Where &where) {
     };
 }
 
-void expect_trained(LiveTraining &training, int base_ranks) {
-    const uint64_t steps = training.stop();
-    const std::vector<int> ended = training.job(0).wait(30 * kTimeoutScale);
-    const std::vector<float> right = trained_alone(training.floats, steps, training.exact);
-    for (int rank = 0; rank < base_ranks; ++rank) {
-        ck_assert_int_eq(ended[size_t(rank)], kTrained);
-        ck_assert_msg(training.weights(0, rank) == right, "rank %d: other weights", rank);
-    }
-}
+using Training = LiveTest<>;
 
 void grow_and_shrink(const Where &where, int base, int extension, bool nodes_apart = false) {
-    LiveTraining training;
+    Training training;
     training.nodes_apart = nodes_apart;
     use_gpus(training, where);
-    training.start(0, base);
-    ck_assert(training.await_size(base));
-    training.start(1, extension);
-    ck_assert(training.await_size(base + extension));
-    training.job(1).signal(0, SIGURG);
-    for (int status : training.job(1).wait(20 * kTimeoutScale)) ck_assert_int_eq(status, kHasLeft);
-    ck_assert(training.await_size(base));
-    expect_trained(training, base);
+    training.grow(0, base, base);
+    training.grow(1, extension, base + extension);
+    training.leave(1, base);
+    training.expect_trained(base);
     ck_assert_int_eq(training.recoveries(), 0);
 }
 
@@ -105,65 +93,59 @@ TEST(an_extension_in_host_memory) { grow_and_shrink({.extension = false}, 2, 1);
 TEST(a_base_in_host_memory) { grow_and_shrink({.base = false}, 1, 2); }
 
 TEST(the_extension_trains_to_the_end) {
-    LiveTraining training;
+    Training training;
     use_gpus(training, {});
-    training.start(0, 1);
-    ck_assert(training.await_size(1));
-    training.start(1, 2);
-    ck_assert(training.await_size(3));
-    expect_trained(training, 1);
+    training.grow(0, 1, 1);
+    training.grow(1, 2, 3);
+    training.expect_trained(1);
     for (int status : training.job(1).wait(20 * kTimeoutScale)) ck_assert_int_eq(status, kTrained);
     for (int rank = 0; rank < 2; ++rank)
         ck_assert(training.weights(1, rank) == training.weights(0, 0));
 }
 
 TEST(a_lost_extension_costs_no_step) {
-    LiveTraining training;
+    Training training;
     use_gpus(training, {});
-    training.start(0, 2);
-    ck_assert(training.await_size(2));
-    training.start(1, 2);
-    ck_assert(training.await_size(4));
+    training.grow(0, 2, 2);
+    training.grow(1, 2, 4);
     kill(training.job(1).pid(1), SIGKILL);
     usleep(20000);
     training.forget(1);
     ck_assert(training.await_size(2));
-    expect_trained(training, 2);
+    training.expect_trained(2);
 }
 
 // One line at the extension, and the base keeps training.
 TEST(an_extension_whose_gpu_fails_does_not_join) {
     for (int at : {0, 1}) {
-        LiveTraining training;
+        Training training;
         use_gpus(training, {.fails_job = 1, .fails_at = at});
-        training.start(0, 2);
-        ck_assert(training.await_size(2));
+        training.grow(0, 2, 2);
         for (int status : training.start(1, 2).wait(20 * kTimeoutScale))
             ck_assert_int_eq(status, kFailed + RINGRT_SYSTEM_ERROR);
         ck_assert(training.await_steps(3));
         ck_assert_int_eq(training.size(), 2);
-        expect_trained(training, 2);
+        training.expect_trained(2);
         ck_assert_int_eq(training.recoveries(), 0);  // it was called off, not lost
     }
 }
 
 TEST(a_base_whose_gpu_fails_to_send_keeps_training) {
-    LiveTraining training;
+    Training training;
     use_gpus(training, {.fails_job = 0, .fails_at = 1});
-    training.start(0, 2);
-    ck_assert(training.await_size(2));
+    training.grow(0, 2, 2);
     for (int status : training.start(1, 1).wait(20 * kTimeoutScale))
         ck_assert_int_eq(status, kFailed + RINGRT_SYSTEM_ERROR);
     ck_assert(training.await_steps(3));
     training.start(2, 1);  // it failed once
     ck_assert(training.await_size(3));
-    expect_trained(training, 2);
+    training.expect_trained(2);
     ck_assert_int_eq(training.recoveries(), 0);
 }
 
 // Rows are on the GPU at some jobs, and in host memory at others.
 void move_rows(bool base_on_gpu, bool extension_on_gpu) {
-    LiveRows training;
+    LiveTest<LiveRows> training;
     setenv("RINGRT_GPU", "host", 1);
     training.memory_of = [=](int job) {
         RowMemory memory;
@@ -173,18 +155,15 @@ void move_rows(bool base_on_gpu, bool extension_on_gpu) {
         memory.seen = [](float *at) { return gpu().behind(at); };
         return memory;
     };
-    training.start(0, 2);
-    ck_assert(training.await_size(2));
-    training.start(1, 2);
-    ck_assert(training.await_size(4));
+    training.grow(0, 2, 2);
+    training.grow(1, 2, 4);
     training.job(1).signal(0, SIGURG);
     for (int status : training.job(1).wait(20 * kTimeoutScale)) ck_assert_int_eq(status, kHasLeft);
     ck_assert(training.await_size(2));
-    training.start(2, 1);
-    ck_assert(training.await_size(3));
+    training.grow(2, 1, 3);
     training.forget(2);
     ck_assert(training.await_size(2));
-    expect_trained(training, 2);
+    training.expect_trained(2);
 }
 
 TEST(rows_on_gpus_move) { move_rows(true, true); }

@@ -6,9 +6,8 @@
 
 #include "libringrt/base/dtype.h"
 #include "libringrt/gpu/gpu.h"
-#include "tests/support/check.h"
 #include "tests/support/fake_gpu.h"
-#include "tests/support/live_job.h"
+#include "tests/support/live_test.h"
 
 using namespace ringrt::test;
 
@@ -73,7 +72,7 @@ namespace {
 
 constexpr size_t kParts = 3;
 
-struct Training : LiveTraining {
+struct Training : LiveTest<> {
     explicit Training(const char *route) {
         setenv("RINGRT_GPU", route, 1);
         FakeGpu::keeps_memory = true;
@@ -88,26 +87,6 @@ struct Training : LiveTraining {
             }
         };
         reduce = [this](ringrt_t *rt, std::vector<float> &g, uint64_t) { return sum(rt, g); };
-    }
-    void grow(int job, int ranks, int ranks_in_all) {
-        start(job, ranks);
-        ck_assert(await_size(ranks_in_all));
-    }
-    void leave(int job, int ranks_then) {
-        this->job(job).signal(0, SIGURG);
-        for (int status : this->job(job).wait(20 * kTimeoutScale))
-            ck_assert_int_eq(status, kHasLeft);
-        ck_assert(await_size(ranks_then));
-    }
-    void expect_trained(int base_ranks) {
-        const uint64_t steps = stop();
-        const std::vector<int> ended = job(0).wait(30 * kTimeoutScale);
-        const std::vector<float> right = trained_alone(floats, steps, exact);
-        for (int rank = 0; rank < base_ranks; ++rank) {
-            ck_assert_int_eq(ended[size_t(rank)], kTrained);
-            ck_assert_uint_eq(step(0, rank), steps);
-            ck_assert_msg(weights(0, rank) == right, "rank %d: other weights", rank);
-        }
     }
 
   private:
@@ -148,20 +127,8 @@ void grow_and_shrink(const char *route, bool nodes_apart) {
 
 void killed(const char *route) {
     Training training(route);
-    std::mt19937 random(3);
     training.grow(0, 2, 2);
-    for (int i = 0; i < 10; ++i) {
-        const int ranks = 1 + i % 2;
-        Ranks &extension = training.start(1, ranks);
-        if (i % 4 != 0)
-            ck_assert(LiveTraining::await([&] { return training.size() == 2 + ranks; }));
-        usleep(static_cast<useconds_t>(random() % 40000));
-        kill(extension.pid(static_cast<int>(random()) & (ranks == 1 ? 0 : 1)), SIGKILL);
-        usleep(static_cast<useconds_t>(random() % 20000));
-        training.forget(1);
-        ck_assert(training.await_size(2));
-    }
-    ck_assert_int_gt(training.recoveries(), 0);
+    training.lose_extensions(10, 2, 3);
     training.grow(1, 2, 4);
     training.expect_trained(2);
 }

@@ -6,8 +6,7 @@
 #include <random>
 #include <sstream>
 
-#include "tests/support/check.h"
-#include "tests/support/live_job.h"
+#include "tests/support/live_test.h"
 
 using namespace ringrt::test;
 
@@ -80,7 +79,7 @@ class Gradients {
     std::mt19937 random_{static_cast<unsigned>(getpid())};
 };
 
-struct Training : LiveTraining {
+struct Training : LiveTest<> {
     explicit Training(size_t floats_of_all = 5003) {
         floats = floats_of_all;
         gradients = std::make_unique<Gradients>(*this);
@@ -91,28 +90,6 @@ struct Training : LiveTraining {
     }
     std::unique_ptr<Gradients> gradients;  // copied to each process by fork()
     int other_gradients = -1;              // the job that registers one more
-
-    // Waits until `ranks_in_all` ranks train.
-    void grow(int job, int ranks, int ranks_in_all) {
-        start(job, ranks);
-        ck_assert(await_size(ranks_in_all));
-    }
-    void leave(int job, int ranks_then) {
-        this->job(job).signal(0, SIGURG);
-        for (int status : this->job(job).wait(20 * kTimeoutScale))
-            ck_assert_int_eq(status, kHasLeft);
-        ck_assert(await_size(ranks_then));
-    }
-    // The base ends well, with the weights of one rank alone.
-    void expect_trained(int base_ranks) {
-        const uint64_t steps = stop();
-        for (int status : job(0).wait(30 * kTimeoutScale)) ck_assert_int_eq(status, kTrained);
-        const std::vector<float> right = trained_alone(floats, steps, exact);
-        for (int rank = 0; rank < base_ranks; ++rank) {
-            ck_assert_uint_eq(step(0, rank), steps);
-            ck_assert_msg(weights(0, rank) == right, "rank %d: other weights", rank);
-        }
-    }
 };
 
 std::string text_of(const std::string &path) {
@@ -185,20 +162,8 @@ TEST(the_first_extension_leaves_and_the_second_joins_again) {
 
 TEST(an_extension_is_killed_at_random_moments) {
     Training training;
-    std::mt19937 random(7);
     training.grow(0, 2, 2);
-    for (int i = 0; i < 20; ++i) {
-        const int ranks = 1 + i % 3;
-        Ranks &extension = training.start(1, ranks);
-        if (i % 4 != 0)
-            ck_assert(LiveTraining::await([&] { return training.size() == 2 + ranks; }));
-        usleep(static_cast<useconds_t>(random() % 40000));
-        kill(extension.pid(static_cast<int>(random()) & (ranks == 1 ? 0 : 1)), SIGKILL);
-        usleep(static_cast<useconds_t>(random() % 20000));
-        training.forget(1);  // as srun would
-        ck_assert(training.await_size(2));
-    }
-    ck_assert_int_gt(training.recoveries(), 0);
+    training.lose_extensions(20, 3, 7);
     training.grow(1, 3, 5);
     training.expect_trained(2);
 }
@@ -248,8 +213,7 @@ TEST(an_extension_with_other_gradients_is_refused) {
     Training training;
     training.other_gradients = 1;
     training.grow(0, 1, 1);
-    for (int status : training.start(1, 1).wait(20 * kTimeoutScale))
-        ck_assert_int_eq(status, kFailed + RINGRT_INVALID_ARGUMENT);
+    training.expect_refused(1, 1, RINGRT_INVALID_ARGUMENT);
     training.expect_trained(1);
 }
 

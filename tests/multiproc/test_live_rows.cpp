@@ -4,40 +4,14 @@
 #include <filesystem>
 #include <random>
 
-#include "tests/support/check.h"
 #include "tests/support/live_rows.h"
+#include "tests/support/live_test.h"
 
 using namespace ringrt::test;
 
 namespace {
 
-struct Training : LiveRows {
-    void grow(int job, int ranks, int ranks_in_all) {
-        start(job, ranks);
-        ck_assert(await_size(ranks_in_all));
-    }
-    void leave(int job, int ranks_then) {
-        this->job(job).signal(0, SIGURG);
-        for (int status : this->job(job).wait(20 * kTimeoutScale))
-            ck_assert_int_eq(status, kHasLeft);
-        ck_assert(await_size(ranks_then));
-    }
-    void expect_refused(int job, int ranks, ringrt_status_t why) {
-        for (int status : start(job, ranks).wait(20 * kTimeoutScale))
-            ck_assert_int_eq(status, kFailed + why);
-        ck_assert(await_steps(3));
-    }
-    void expect_trained(int base_ranks) {
-        const uint64_t steps = stop();
-        const std::vector<int> ended = job(0).wait(30 * kTimeoutScale);
-        const std::vector<float> right = trained_alone(floats, steps, exact);
-        for (int rank = 0; rank < base_ranks; ++rank) {
-            ck_assert_int_eq(ended[size_t(rank)], kTrained);
-            ck_assert_uint_eq(step(0, rank), steps);
-            ck_assert_msg(weights(0, rank) == right, "rank %d: other weights", rank);
-        }
-    }
-};
+using Training = LiveTest<LiveRows>;
 
 }  // namespace
 
@@ -81,20 +55,8 @@ TEST(the_first_extension_leaves_and_the_second_joins_again) {
 TEST(an_extension_is_killed_at_random_moments) {
     setenv("RINGRT_SAVE_INTERVAL_S", "1", 1);
     Training training;
-    std::mt19937 random(7);
     training.grow(0, 2, 2);
-    for (int i = 0; i < 16; ++i) {
-        const int ranks = 1 + i % 3;
-        Ranks &extension = training.start(1, ranks);
-        if (i % 4 != 0)
-            ck_assert(LiveTraining::await([&] { return training.size() == 2 + ranks; }));
-        usleep(static_cast<useconds_t>(random() % 40000));
-        kill(extension.pid(static_cast<int>(random()) & (ranks == 1 ? 0 : 1)), SIGKILL);
-        usleep(static_cast<useconds_t>(random() % 20000));
-        training.forget(1);  // as srun would
-        ck_assert(training.await_size(2));
-    }
-    ck_assert_int_gt(training.recoveries(), 0);
+    training.lose_extensions(16, 3, 7);
     training.grow(1, 3, 5);
     training.expect_trained(2);
     unsetenv("RINGRT_SAVE_INTERVAL_S");

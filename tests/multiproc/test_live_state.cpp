@@ -2,41 +2,20 @@
 // Extensions of a job whose state is not in registered buffers but packed by the program, with
 // another size in each step. No step is lost, and the weights equal those of one rank alone bit for
 // bit.
-#include "tests/support/check.h"
-#include "tests/support/live_job.h"
+#include "tests/support/live_test.h"
 
 using namespace ringrt::test;
 
 namespace {
 
-struct PackedTraining : LiveTraining {
+struct PackedTraining : LiveTest<> {
     PackedTraining() { packed = true; }
-
-    void join(int number, int ranks, int ranks_in_all) {
-        start(number, ranks);
-        ck_assert(await_size(ranks_in_all));
-    }
-    void leave(int number, int ranks_then) {
-        job(number).signal(0, SIGURG);
-        for (int status : job(number).wait(20 * kTimeoutScale)) ck_assert_int_eq(status, kHasLeft);
-        ck_assert(await_size(ranks_then));
-    }
-    void expect_trained(int base_ranks) {
-        const uint64_t steps = stop();
-        const std::vector<int> ended = job(0).wait(30 * kTimeoutScale);
-        const std::vector<float> right = trained_alone(floats, steps, exact);
-        for (int rank = 0; rank < base_ranks; ++rank) {
-            ck_assert_int_eq(ended[size_t(rank)], kTrained);
-            ck_assert_uint_eq(step(0, rank), steps);
-            ck_assert_msg(weights(0, rank) == right, "rank %d: other weights", rank);
-        }
-    }
 };
 
 void join_and_leave(PackedTraining &training) {
-    training.join(0, 2, 2);
-    training.join(1, 1, 3);
-    training.join(2, 2, 5);
+    training.grow(0, 2, 2);
+    training.grow(1, 1, 3);
+    training.grow(2, 2, 5);
     training.leave(2, 3);
     training.leave(1, 2);
     training.expect_trained(2);
@@ -53,8 +32,8 @@ TEST(between_nodes_as_well) {
     PackedTraining training;
     training.floats = 3001;
     training.nodes_apart = true;
-    training.join(0, 1, 1);
-    training.join(1, 2, 3);
+    training.grow(0, 1, 1);
+    training.grow(1, 2, 3);
     training.leave(1, 1);
     training.expect_trained(1);
 }
@@ -62,9 +41,9 @@ TEST(between_nodes_as_well) {
 // Some of the base's ranks have finished a step that others have not.
 TEST(losses_cost_no_step) {
     PackedTraining training;
-    training.join(0, 3, 3);
+    training.grow(0, 3, 3);
     for (int i = 0; i < 10; ++i) {
-        training.join(1, 1, 4);
+        training.grow(1, 1, 4);
         usleep(static_cast<useconds_t>(i) * 137);
         kill(training.job(1).pid(0), SIGKILL);
         training.forget(1);
@@ -77,21 +56,20 @@ TEST(losses_cost_no_step) {
 TEST(a_state_that_does_not_fit_is_called_off) {
     PackedTraining training;
     training.broken = 1;
-    training.join(0, 2, 2);
+    training.grow(0, 2, 2);
     for (int status : training.start(1, 2).wait(20 * kTimeoutScale))
         ck_assert_int_ge(status, kFailed);
     ck_assert(training.await_size(2));
     ck_assert_int_eq(training.recoveries(), 0);
-    training.join(2, 1, 3);
+    training.grow(2, 1, 3);
     training.expect_trained(2);
 }
 
 TEST(registered_buffers_and_a_packed_state_are_not_one_training) {
     PackedTraining training;
-    training.join(0, 1, 1);
+    training.grow(0, 1, 1);
     training.packed = false;
-    for (int status : training.start(1, 1).wait(20 * kTimeoutScale))
-        ck_assert_int_eq(status, kFailed + RINGRT_INVALID_ARGUMENT);
+    training.expect_refused(1, 1, RINGRT_INVALID_ARGUMENT);
     training.packed = true;
     training.expect_trained(1);
 }

@@ -4,15 +4,15 @@
 # 1 to 2 to 4 GPUs by requeues. Each sample is used once: a lost or repeated one would change the sum of squares.
 program=$plugins/../job
 [ -x "$program" ] || skip "contrib/examples/job.c is not built"
-directory=$work/job_handle steps=900 batch=30
-mkdir -p "$directory"
+user=nobody directory=$work/job_handle steps=900 batch=30
+mkdir -p "$directory" && chown "$user" "$directory"
 ranks_are() { [ "$(sed -n 's/^start at step .* on \([0-9]*\) ranks$/\1/p' "$directory/out" 2>/dev/null | tail -n 1)" = "$1" ]; }
 
 most=$(rigid 12 600 -N3) two=$(rigid 2 600 -N1)
 wait_for 20 "start of the second rigid job" is_state "$two" RUNNING
 one=$(rigid 1 600 -N1)
 wait_for 20 "start of the third rigid job" is_state "$one" RUNNING
-job=$(RINGRT_TELEMETRY_S=1 timeout 20 sbatch --parsable --malleable=1:4 --chdir="$directory" --output="$directory/out" --open-mode=append \
+job=$(as_user env RINGRT_TELEMETRY_S=1 sbatch --parsable --malleable=1:4 --chdir="$directory" --output="$directory/out" --open-mode=append \
     --wrap "srun $program $steps 80") || fail "sbatch refused it"
 wait_for 40 "start on 1 GPU" ranks_are 1
 scancel "$one"

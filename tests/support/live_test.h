@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What tests do with a LiveTraining, or one derived from it: ranks join, leave and are killed, and
+// the weights must be those of one rank alone.
+#pragma once
+
+#include <random>
+
+#include "tests/support/check.h"
+#include "tests/support/live_job.h"
+
+namespace ringrt::test {
+
+template <class Training = LiveTraining>
+struct LiveTest : Training {
+    using Training::Training;
+
+    // Starts ranks, and waits until `ranks_in_all` train.
+    void grow(int job, int ranks, int ranks_in_all) {
+        this->start(job, ranks);
+        ck_assert(this->await_size(ranks_in_all));
+    }
+    void leave(int job, int ranks_then) {
+        this->job(job).signal(0, SIGURG);
+        for (int status : this->job(job).wait(20 * kTimeoutScale))
+            ck_assert_int_eq(status, kHasLeft);
+        ck_assert(this->await_size(ranks_then));
+    }
+    void expect_refused(int job, int ranks, ringrt_status_t why) {
+        for (int status : this->start(job, ranks).wait(20 * kTimeoutScale))
+            ck_assert_int_eq(status, kFailed + why);
+        ck_assert(this->await_steps(3));
+    }
+    // The base ends well, with the weights of one rank alone.
+    void expect_trained(int base_ranks) {
+        const uint64_t steps = this->stop();
+        const std::vector<int> ended = this->job(0).wait(30 * kTimeoutScale);
+        const std::vector<float> right = trained_alone(this->floats, steps, this->exact);
+        for (int rank = 0; rank < base_ranks; ++rank) {
+            ck_assert_int_eq(ended[size_t(rank)], kTrained);
+            ck_assert_uint_eq(this->step(0, rank), steps);
+            ck_assert_msg(this->weights(0, rank) == right, "rank %d: other weights", rank);
+        }
+    }
+    // A base of two ranks loses extensions of 1 to `ranks_most` ranks at random moments: while they
+    // start, join and train.
+    void lose_extensions(int times, int ranks_most, unsigned seed) {
+        std::mt19937 random(seed);
+        for (int i = 0; i < times; ++i) {
+            const int ranks = 1 + i % ranks_most;
+            Ranks &extension = this->start(1, ranks);
+            if (i % 4 != 0) ck_assert(this->await([&] { return this->size() == 2 + ranks; }));
+            usleep(static_cast<useconds_t>(random() % 40000));
+            kill(extension.pid(static_cast<int>(random()) & (ranks == 1 ? 0 : 1)), SIGKILL);
+            usleep(static_cast<useconds_t>(random() % 20000));
+            this->forget(1);  // as srun would
+            ck_assert(this->await_size(2));
+        }
+        ck_assert_int_gt(this->recoveries(), 0);
+    }
+};
+
+}  // namespace ringrt::test
