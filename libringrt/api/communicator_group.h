@@ -53,7 +53,7 @@ class CommunicatorGroup final : public Group {
     Status outcome(ringrt_status_t status) const {
         if (status != RINGRT_OK && outside_.now)
             return {status, "this extension has not joined: ringrt_restore() comes first"};
-        return status == RINGRT_OK ? Status{} : Status{status, communicator_->last_error()};
+        return communicator_->outcome(status);
     }
 
   private:

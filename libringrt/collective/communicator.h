@@ -197,6 +197,10 @@ class Communicator {
 
     // One line about the last failure; empty if there was none.
     [[nodiscard]] std::string last_error() const;
+    // What a call returned, with last_error() if it failed.
+    [[nodiscard]] Status outcome(ringrt_status_t code) const {
+        return code == RINGRT_OK ? Status{} : Status{code, last_error()};
+    }
 
   private:
     struct Impl;

@@ -38,14 +38,10 @@ Place place_of(const Buffer &buffer, const RowPart &part) {
             .on_device = buffer.device ? &buffer : nullptr};
 }
 
-Status outcome_of(const Communicator &over, ringrt_status_t code) {
-    return code == RINGRT_OK ? Status{} : Status{code, over.last_error()};
-}
-
 // Ok if all ranks are; the failure here, or else that some rank failed.
 Status agree(Communicator &over, const Status &mine, const char *elsewhere) {
     uint8_t failed = mine.ok() ? 0 : 1, any = 0;
-    RINGRT_TRY(outcome_of(over, over.largest(&failed, &any, 1)));
+    RINGRT_TRY(over.outcome(over.largest(&failed, &any, 1)));
     if (!mine.ok() || any == 0) return mine;
     return {RINGRT_MISMATCH, elsewhere};
 }
@@ -127,8 +123,7 @@ Status MovingRows::gather_spans(Communicator &over, const Status &mine,
     }
     const auto ranks = static_cast<size_t>(over.size());
     std::vector<RowSpan> all(ranks * own.size());
-    RINGRT_TRY(
-        outcome_of(over, over.all_gather(own.data(), all.data(), own.size() * sizeof(RowSpan))));
+    RINGRT_TRY(over.outcome(over.all_gather(own.data(), all.data(), own.size() * sizeof(RowSpan))));
     out.resize(matrices_.size());
     for (size_t m = 0; m < matrices_.size(); ++m) {
         for (size_t rank = 0; rank < ranks; ++rank) {

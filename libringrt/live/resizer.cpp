@@ -14,10 +14,6 @@ namespace {
 
 constexpr size_t kLevelsMax = 32;
 
-Status outcome_of(const Communicator &over, ringrt_status_t code) {
-    return code == RINGRT_OK ? Status{} : Status{code, over.last_error()};
-}
-
 Status over_now(const std::string &what) {
     return {RINGRT_PEER_LOST,
             what + ": ringrt_restore() continues from the state of the other ranks"};
@@ -176,7 +172,7 @@ Status Resizer::widen(const Position &position) {
     (void)machine_.transferred();
     const auto mine = static_cast<uint8_t>(sent.ok());
     std::vector<uint8_t> all(static_cast<size_t>(machine_.ranks()));
-    RINGRT_TRY(outcome_of(present(), present().all_gather(&mine, all.data(), 1)));
+    RINGRT_TRY(present().outcome(present().all_gather(&mine, all.data(), 1)));
     const bool everywhere = std::count(all.begin(), all.end(), 1) == machine_.ranks();
     if (machine_.confirmed(everywhere) != Act::adopt) {
         drop_forming();
@@ -187,7 +183,7 @@ Status Resizer::widen(const Position &position) {
 }
 
 Status Resizer::transfer(Communicator &over, Header &header) {
-    RINGRT_TRY(outcome_of(over, over.broadcast(&header, sizeof header, 0)));
+    RINGRT_TRY(over.outcome(over.broadcast(&header, sizeof header, 0)));
     RINGRT_TRY(state_.to_joiners(over, header.root, is_outside()));
     return rows_.move(over, over.size(), true);
 }

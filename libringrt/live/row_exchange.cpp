@@ -51,7 +51,7 @@ class Mover {
     Status flush() {
         const ringrt_status_t code = over_.exchange(messages_);
         messages_.clear();
-        return code == RINGRT_OK ? Status{} : Status{code, over_.last_error()};
+        return over_.outcome(code);
     }
     std::byte *half_for(const checkpoint::Buffer &buffer) {
         if (gpu_.ok()) gpu_ = staging_.open(buffer, kChunkBytes);

@@ -7,10 +7,6 @@
 namespace ringrt::live {
 namespace {
 
-Status outcome_of(const Communicator &over, ringrt_status_t code) {
-    return code == RINGRT_OK ? Status{} : Status{code, over.last_error()};
-}
-
 // Whether the rows of all these ranks are those of one step, and tile their matrices.
 bool have_rows(const std::vector<Position> &all, const Position &newest) {
     return std::ranges::all_of(all, [&](const Position &each) {
@@ -70,7 +66,7 @@ Status Resizer::settle_once(Position &position) {
     Communicator &over = present();
     position.rows = rows_.placed_for();
     std::vector<Position> all(static_cast<size_t>(over.size()));
-    RINGRT_TRY(outcome_of(over, over.all_gather(&position, all.data(), sizeof position)));
+    RINGRT_TRY(over.outcome(over.all_gather(&position, all.data(), sizeof position)));
     const auto newest = std::max_element(all.begin(), all.end(), is_behind);
     const auto oldest = std::min_element(all.begin(), all.end(), is_behind);
     const auto root = static_cast<int>(newest - all.begin());

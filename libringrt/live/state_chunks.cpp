@@ -11,8 +11,7 @@ namespace {
 using checkpoint::Source;
 
 Status broadcast(Communicator &over, void *data, uint64_t bytes, int root) {
-    const ringrt_status_t code = over.broadcast(data, bytes, root);
-    return code == RINGRT_OK ? Status{} : Status{code, over.last_error()};
+    return over.outcome(over.broadcast(data, bytes, root));
 }
 
 // For bytes that this rank does not need.

@@ -13,14 +13,10 @@ constexpr size_t kLineBytes = 512;  // of a callback's message
 // A rank's result of its part.
 enum class Have : uint8_t { nothing, all, unusable };
 
-Status outcome_of(const Communicator &over, ringrt_status_t code) {
-    return code == RINGRT_OK ? Status{} : Status{code, over.last_error()};
-}
-
 // The worst result of all ranks.
 Status gather_worst(Communicator &over, Have mine, Have *worst) {
     std::vector<Have> all(static_cast<size_t>(over.size()));
-    RINGRT_TRY(outcome_of(over, over.all_gather(&mine, all.data(), sizeof mine)));
+    RINGRT_TRY(over.outcome(over.all_gather(&mine, all.data(), sizeof mine)));
     auto has = [&](Have one) { return std::find(all.begin(), all.end(), one) != all.end(); };
     *worst = has(Have::unusable) ? Have::unusable : has(Have::nothing) ? Have::nothing : Have::all;
     return {};
@@ -87,14 +83,14 @@ Status StateTransfer::tell_pieces(Communicator &over, int root) {
         packed = pack();
         beginning = {.pieces = pieces_.size(), .packed = packed.ok()};
     }
-    RINGRT_TRY(outcome_of(over, over.broadcast(&beginning, sizeof beginning, root)));
+    RINGRT_TRY(over.outcome(over.broadcast(&beginning, sizeof beginning, root)));
     RINGRT_TRY(packed);
     if (!beginning.packed)
         return {RINGRT_MISMATCH, "the rank that has the state could not pack it"};
     if (beginning.pieces > kPiecesMax || beginning.pieces < buffers_.size())
         return {RINGRT_MISMATCH, "the base sent an invalid state"};
     pieces_.resize(beginning.pieces);
-    return outcome_of(over, over.broadcast(pieces_.data(), pieces_.size() * sizeof(Piece), root));
+    return over.outcome(over.broadcast(pieces_.data(), pieces_.size() * sizeof(Piece), root));
 }
 
 Status StateTransfer::check_sizes() const {

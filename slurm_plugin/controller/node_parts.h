@@ -28,6 +28,10 @@ void split_by_type(std::vector<NodeRecord> &nodes, std::size_t index,
 [[nodiscard]] std::vector<std::pair<int, int>> on_nodes(
     const std::vector<std::pair<int, int>> &gpus_on_node, std::span<const NodeRecord> nodes);
 
+[[nodiscard]] inline bool has_one_type(const NodeRecord &node) {
+    return node.part_of < 0 && node.parts.empty();
+}
+
 // The records of a node, from that at its place, or of the node to which this part belongs.
 [[nodiscard]] std::vector<int> all_parts(std::span<const NodeRecord> nodes, int node);
 

@@ -267,9 +267,8 @@ std::optional<RigidPlan> RigidPlanner::without_gpus(const JobRecord &rigid,
     std::vector<std::tuple<int, int, int, int>> places;  // lacking, lent, -node, GPUs
     for (std::size_t i = 0; i < room.size(); ++i) {
         const int node = static_cast<int>(i), idle = std::max(0, pool_.free.node_gpus[i]);
-        const NodeRecord &record = observation_.nodes[i];
-        const bool is_whole = record.part_of < 0 && record.parts.empty();
-        if (!is_whole || !is_candidate(rigid, node, 0, node_room)) continue;
+        if (!has_one_type(observation_.nodes[i]) || !is_candidate(rigid, node, 0, node_room))
+            continue;
         const int now = std::max(0, room[i]);
         const std::optional<int> kept =
             node_room.kept_gpus(node, node_room.demand(rigid, node, 0), idle, now + min[i]);

@@ -27,8 +27,7 @@ void RigidRoom::subtract(int part, int gpus) {
 }
 
 bool RigidRoom::has_one_type(int node) const {
-    const NodeRecord &record = nodes_[static_cast<std::size_t>(node)];
-    return record.part_of < 0 && record.parts.empty();
+    return controller::has_one_type(nodes_[static_cast<std::size_t>(node)]);
 }
 
 // Those whose GPUs the job can get; none of a part whose node stands for all.
