@@ -3,6 +3,7 @@
 noinst_LTLIBRARIES += libmodel.la
 libmodel_la_CPPFLAGS = $(AM_CPPFLAGS)
 libmodel_la_SOURCES = \
+	model/even_nodes.h \
 	model/ladder.h \
 	model/loss.cpp model/loss.h \
 	model/nnls.cpp model/nnls.h \

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "model/even_nodes.h"
+
 namespace ringrt::sim {
 
 int gpus_of(const Shape &shape) { return std::accumulate(shape.begin(), shape.end(), 0); }
@@ -18,8 +20,7 @@ Shape packed(int gpus, int gpus_per_node) {
 }
 
 Shape packed_evenly(int gpus, int gpus_per_node) {
-    const int nodes = std::max(1, (gpus + gpus_per_node - 1) / gpus_per_node);
-    return packed(gpus, (gpus + nodes - 1) / nodes);
+    return packed(gpus, gpus / model::even_nodes(gpus, gpus_per_node));
 }
 
 BatchPlan split_batch(const BatchLimits &limits, int total_batch, int gpus) {

@@ -218,10 +218,9 @@ struct Observation {
 struct PendingUpdate {
     struct Size {
         int gpus = 0;
-        int nodes = 0;
+        int nodes = 1;  // each gets the same number of the GPUs
         int cpus = 0;
-        int tasks = 0;            // 0: one per GPU
-        bool same_nodes = false;  // each node gets the same number of GPUs
+        int tasks = 0;  // 0: one per GPU
     };
     // Absent fields stay unchanged.
     std::optional<Size> size;

@@ -190,16 +190,16 @@ policy::Options policy_options(const Options &options) {
 
 namespace {
 
-// Caps the size at what the nodes that the job may use can give it.
+// Caps the size at what the nodes that the job may use can give it in even shares.
 void cap_by_reach(const Observation &observation, const Pool &pool, const MalleableJob &of,
                   policy::Job &job) {
     const JobRecord &record = *of.record;
     const records::Layout &layout = of.intent.layout;
     if (!is_choosy(record, pool) && layout.gpus_per_node == 0) return;
     const Reach reach = reach_of(observation, pool, record, layout);
-    const bool runs = record.phase != JobPhase::pending;
-    job.gpus_cap = std::min(
-        job.gpus_cap, runs ? std::max(reach.gpus_lent, record.gpus_requested) : reach.gpus_in_all);
+    const int now = record.phase != JobPhase::pending ? record.gpus_requested : 0;
+    const int most = now > 0 ? std::max(reach.gpus_lent, now) : reach.gpus_in_all;
+    job.gpus_cap = std::min(job.gpus_cap, most_evenly(reach, layout, job.gpus_min, now, most));
 }
 
 // Caps the size at what shared limits allow. A job that is pending for its first GPUs gets MIN.

@@ -100,7 +100,6 @@ PendingUpdate::Size part_of(const MalleableJob &job, int gpus, const Target &tar
     PendingUpdate::Size size = size_with(job.intent.layout, gpus, pass, *job.record);
     if (doubling >= target.part_nodes.size()) return size;
     size.nodes = target.part_nodes[doubling];
-    size.same_nodes = true;
     return size;
 }
 

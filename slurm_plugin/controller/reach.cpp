@@ -92,10 +92,19 @@ Reach reach_of(const Observation &observation, const Pool &pool, const JobRecord
         int gpus = layout.task_per_node && tasks > 0 ? all : std::min(tasks, all);
         if (layout.gpus_per_node > 0) gpus = std::min(gpus, layout.gpus_per_node);
         reach.gpus_per_node = std::max(reach.gpus_per_node, gpus);
+        reach.nodes += gpus > 0;
         reach.gpus_in_all += gpus;
         reach.gpus_lent += std::min(gpus, lent);
     }
     return reach;
+}
+
+int most_evenly(const Reach &reach, const records::Layout &layout, int min, int kept, int most) {
+    int size = policy::Ladder{min, most}.floor(most);
+    if (size == 0) return most;
+    while (size > std::max(min, kept) && nodes_of(layout, size, reach.gpus_per_node) > reach.nodes)
+        size /= 2;
+    return std::max(size, kept);
 }
 
 }  // namespace ringrt::controller

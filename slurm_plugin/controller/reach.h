@@ -24,10 +24,15 @@ namespace ringrt::controller {
 // The most that the nodes of a pool can take of a job, given its layout and CPUs per task.
 struct Reach {
     int gpus_per_node = 1;  // by all GPUs and CPUs of the nodes, not only free ones
+    int nodes = 0;
     int gpus_in_all = 0;
     int gpus_lent = 0;  // the same without what rigid jobs hold and are to get
 };
 [[nodiscard]] Reach reach_of(const Observation &observation, const Pool &pool, const JobRecord &job,
                              const records::Layout &layout);
+// The largest size from `min` up to `most` for which there are enough nodes to share it evenly, but
+// not less than `kept`; `most` if that is less than `min`.
+[[nodiscard]] int most_evenly(const Reach &reach, const records::Layout &layout, int min, int kept,
+                              int most);
 
 }  // namespace ringrt::controller

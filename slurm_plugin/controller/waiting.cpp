@@ -129,14 +129,10 @@ PendingUpdate::Size size_with(const records::Layout &layout, int gpus, const Pas
                               const JobRecord &record) {
     const int nodes = nodes_of(layout, gpus, pass.gpus_per_node);
     const int tasks = tasks_of(layout, gpus, nodes);
-    // Each node gets the same number of tasks. Where that leaves room on the nodes, Slurm would
-    // still fill the first one with GPUs: four and two of six, for three tasks on each.
-    const bool has_room = layout.gpus_per_node > 0 || gpus / nodes < pass.gpus_per_node;
     return {.gpus = gpus,
             .nodes = nodes,
             .cpus = tasks * std::max(1, record.cpus_per_task),
-            .tasks = tasks,
-            .same_nodes = nodes == 1 || (has_room && gpus % nodes == 0)};
+            .tasks = tasks};
 }
 
 int first_size(const MalleableJob &job) {

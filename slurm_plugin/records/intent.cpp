@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "model/even_nodes.h"
 #include "slurm_plugin/records/fields.h"
 #include "slurm_plugin/records/flag.h"
 
@@ -110,7 +111,7 @@ void append_nonzero(std::string &record, std::string_view key, int64_t value, in
 int nodes_of(const Layout &layout, int gpus, int node_gpus) {
     int most = std::max(1, node_gpus);
     if (layout.gpus_per_node > 0) most = std::min(most, layout.gpus_per_node);
-    return std::max(1, gpus / most + (gpus % most != 0 ? 1 : 0));
+    return model::even_nodes(gpus, most);
 }
 
 int tasks_of(const Layout &layout, int gpus, int nodes) {

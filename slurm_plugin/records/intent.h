@@ -44,7 +44,7 @@ struct Layout {
     bool operator==(const Layout &) const = default;
 };
 
-// Number of nodes for `gpus` GPUs if a node of the cluster has node_gpus.
+// Number of nodes for `gpus` GPUs, the same number on each, if a node of the cluster has node_gpus.
 [[nodiscard]] int nodes_of(const Layout &layout, int gpus, int node_gpus);
 [[nodiscard]] int tasks_of(const Layout &layout, int gpus, int nodes);
 

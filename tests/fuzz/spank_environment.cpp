@@ -78,6 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const Start &start = std::get<Start>(chosen);
     expect(on_ladder(flags.range, start.gpus), "the start size is on the ladder");
     expect(start.note.empty() || is_one_line(start.note, 600), "the note is one line");
-    check_refusal(refuse_node(start.layout, job.description.array_inx, {.gpus_per_node = 4}));
+    check_refusal(refuse_node(flags.range, start.layout, job.description.array_inx,
+                              {.gpus_per_node = 4, .nodes = 3}));
     return 0;
 }

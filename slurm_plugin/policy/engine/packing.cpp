@@ -13,8 +13,6 @@ int whole_node(const Capacity &capacity) {
     return capacity.gpus_per_node > 0 ? capacity.gpus_per_node : largest;
 }
 
-long ceil_div(long a, long b) { return (a + b - 1) / b; }
-
 }  // namespace
 
 BlockBound::BlockBound(const Capacity &capacity) : node_(whole_node(capacity)) {
@@ -30,8 +28,8 @@ bool BlockBound::fits(int add, int instead_of, bool by_parts) const {
     if (by_parts) return used_[0] - instead_of + add <= blocks_[0];
     if (!has_node_for(add)) return false;
     if (add > node_) {
-        const long before = instead_of > node_ ? ceil_div(instead_of, node_) : 0;
-        if (used_nodes_ - before + ceil_div(add, node_) > whole_nodes_) return false;
+        const long before = instead_of > node_ ? model::even_nodes(instead_of, node_) : 0;
+        if (used_nodes_ - before + model::even_nodes(add, node_) > whole_nodes_) return false;
     }
     for (int k = 0; k < classes_ && (1 << k) <= add; ++k) {
         const long before = instead_of >= (1 << k) ? blocks(instead_of, k) : 0;
@@ -111,30 +109,27 @@ bool Packing::place(int gpus, std::vector<NodeShare> *where) {
         }
         return false;
     }
+    const auto count = static_cast<std::size_t>(model::even_nodes(gpus, node_));
     std::vector<int> nodes;
-    while (static_cast<int>(nodes.size()) * node_ < gpus) {
+    while (nodes.size() < count) {
         const int node = pop(node_);
         if (node < 0) break;
         nodes.push_back(node);
         free_[node] = -node_ - 1;  // hides a second entry of the same node
     }
-    const bool fits = static_cast<int>(nodes.size()) * node_ >= gpus;
+    const bool fits = nodes.size() == count;
     for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) free_[*node] = node_;
-    // Matches the job's request: a maximum number of tasks on each node.
-    const int most = fits ? static_cast<int>(ceil_div(gpus, static_cast<long>(nodes.size()))) : 0;
-    int left = gpus;
+    const int share = fits ? gpus / static_cast<int>(count) : 0;
     for (const int node : nodes) {
-        const int share = std::min(left, most);
         set_free(node, node_ - share);
         if (fits && where) where->push_back({node, share});
-        left -= share;
     }
     return fits;
 }
 
 bool Packing::place_apart(int gpus, int per_node, std::vector<NodeShare> *where) {
-    const auto count = static_cast<std::size_t>(ceil_div(gpus, std::max(1, per_node)));
-    const int share = static_cast<int>(ceil_div(gpus, static_cast<long>(count)));
+    const auto count = static_cast<std::size_t>(model::even_nodes(gpus, std::max(1, per_node)));
+    const int share = gpus / static_cast<int>(count);
     std::vector<int> nodes;
     for (std::size_t i = 0; i < free_.size(); ++i)
         if (!closed_[i] && free_[i] >= share) nodes.push_back(static_cast<int>(i));

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/even_nodes.h"
 #include "slurm_plugin/policy/policy.h"
 
 namespace ringrt::policy {
@@ -38,7 +39,7 @@ class BlockBound {
             return;
         }
         for (int k = 0; k < classes_ && (1 << k) <= gpus; ++k) used_[k] += jobs * blocks(gpus, k);
-        if (gpus > node_) used_nodes_ += jobs * ((gpus + node_ - 1) / node_);
+        if (gpus > node_) used_nodes_ += jobs * model::even_nodes(gpus, node_);
     }
     // Blocks of 2^k that `gpus` GPUs take up, if it is at least one: six GPUs take two blocks of
     // four.

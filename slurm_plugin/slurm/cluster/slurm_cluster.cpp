@@ -76,7 +76,10 @@ PartitionLimits limits_of(const partition_info_t &partition,
     if (partition.max_nodes != INFINITE && partition.max_nodes < gpus.size())
         gpus.resize(partition.max_nodes);
     PartitionLimits limits;
-    for (const int count : gpus) limits.gpus_in_all += count;
+    for (const int count : gpus) {
+        limits.gpus_in_all += count;
+        limits.nodes += count > 0;
+    }
     limits.gpus_per_node = gpus.empty() ? 0 : gpus.front();
     limits.qos = bounded_text(partition.qos_char, 256);
     limits.is_default = (partition.flags & PART_FLAG_DEFAULT) != 0;

@@ -34,6 +34,7 @@ namespace ringrt::slurm {
 struct PartitionLimits {
     int gpus_in_all = 0;    // of the partition's nodes, at most the MaxNodes largest
     int gpus_per_node = 0;  // of its largest node
+    int nodes = 0;          // with GPUs
     bool is_default = false;
     bool whole_nodes = false;  // it allocates nothing less
     std::string qos;           // its limits also hold for the partition's jobs

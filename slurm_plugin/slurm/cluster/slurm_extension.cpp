@@ -47,10 +47,9 @@ Texts texts_of(const slurm_job_info_t &base, const controller::PendingUpdate::Si
               .out = bounded_text(base.work_dir) + "/ringrt-extensions-" + id + ".out",
               .comment = records::format_extension(extension),
               .tres = format_gpu_tres(bounded_text(base.tres_per_job), size.gpus),
+              .node_tres = with_gpus(bounded_text(base.tres_per_node),
+                                     bounded_text(base.tres_per_job), size.gpus / size.nodes),
               .place = place};
-    if (size.same_nodes)
-        out.node_tres = with_gpus(bounded_text(base.tres_per_node), bounded_text(base.tres_per_job),
-                                  size.gpus / size.nodes);
     out.environment = {kPath, std::string(records::kExtends) + "=" + id,
                        std::string(records::kExtensionTasks) + "=" + std::to_string(size.tasks)};
     for (std::string &entry : out.environment) out.entries.push_back(entry.data());
@@ -94,10 +93,10 @@ void set_where(const slurm_job_info_t &base, Texts &texts, job_desc_msg_t &job) 
 void set_resources(const slurm_job_info_t &base, const controller::PendingUpdate::Size &size,
                    Texts &texts, job_desc_msg_t &job) {
     job.tres_per_job = texts.tres.data();
-    if (!texts.node_tres.empty()) job.tres_per_node = texts.node_tres.data();
+    job.tres_per_node = texts.node_tres.data();
     job.num_tasks = static_cast<uint32_t>(size.tasks);
     job.min_nodes = job.max_nodes = static_cast<uint32_t>(size.nodes);
-    job.ntasks_per_node = static_cast<uint16_t>((size.tasks + size.nodes - 1) / size.nodes);
+    job.ntasks_per_node = static_cast<uint16_t>(size.tasks / size.nodes);
     job.cpus_per_task = base.cpus_per_task;
     job.min_cpus = static_cast<uint32_t>(size.cpus);
     job.pn_min_memory = base.pn_min_memory;

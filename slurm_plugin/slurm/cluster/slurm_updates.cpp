@@ -38,7 +38,7 @@ void set_layout(const controller::PendingUpdate::Size &size, uint32_t cpus_per_t
                 job_desc_msg_t &change) {
     const int tasks = size.tasks > 0 ? size.tasks : size.gpus;
     // Otherwise Slurm distributes tasks by CPUs: 13, 1, 1 and 1 for sixteen GPUs on four nodes.
-    change.ntasks_per_node = static_cast<uint16_t>((tasks + size.nodes - 1) / size.nodes);
+    change.ntasks_per_node = static_cast<uint16_t>(tasks / size.nodes);
     // Slurm raises the CPUs per node with the tasks per node, but never lowers them: from 24.11 on,
     // a job that shrinks within a node would never start again.
     change.pn_min_cpus = static_cast<uint16_t>(
@@ -118,16 +118,14 @@ RpcStatus SlurmCluster::set_size(uint32_t job_id, const Details &details,
     slurm_init_job_desc_msg(&change);
     set_job_id(change, job_id);
     if (details.user_id) change.user_id = *details.user_id;
-    const auto &[gpus, nodes, cpus, size_tasks, same_nodes] = size;
-    std::string tres = format_gpu_tres(details.tres_per_job, gpus), node_tres;
+    const auto &[gpus, nodes, cpus, size_tasks] = size;
+    // The total is not enough. Slurm fills the first node: four and two of six GPUs, for three
+    // tasks on each. And 26.05 starts a job for four GPUs of one node with the two that are free
+    // while other jobs have the rest (also stock sbatch -N1 --gpus=4).
+    std::string tres = format_gpu_tres(details.tres_per_job, gpus);
+    std::string node_tres = with_gpus(details.tres_per_node, details.tres_per_job, gpus / nodes);
     change.tres_per_job = tres.data();
-    // On one node, the total is not enough: 26.05 starts a job for four GPUs of one node with the
-    // two that are free while other jobs have the rest (also stock sbatch -N1 --gpus=4).
-    if (same_nodes)
-        node_tres = with_gpus(details.tres_per_node, details.tres_per_job, gpus / nodes);
-    else
-        node_tres = without_gpus(details.tres_per_node);
-    if (same_nodes || mentions_gpu(details.tres_per_node)) change.tres_per_node = node_tres.data();
+    change.tres_per_node = node_tres.data();
     change.num_tasks = static_cast<uint32_t>(size_tasks > 0 ? size_tasks : gpus);
     change.min_cpus = static_cast<uint32_t>(cpus);
     change.min_nodes = change.max_nodes = static_cast<uint32_t>(nodes);

@@ -15,7 +15,7 @@
 namespace ringrt::slurm {
 namespace {
 
-constexpr std::string_view kFactsMarker = "ringrt-facts/1", kIntentsMarker = "ringrt-intents/1\n";
+constexpr std::string_view kFactsMarker = "ringrt-facts/2", kIntentsMarker = "ringrt-intents/1\n";
 constexpr std::string_view kEnd = "end\n";  // otherwise the file is truncated
 constexpr std::size_t kNameBytesMax = 255;
 
@@ -42,7 +42,7 @@ bool is_name(std::string_view name) {
 
 constexpr int kIsDefault = 1, kWholeNodes = 2;  // FLAGS
 
-// partition NAME GPUS_IN_ALL GPUS_PER_NODE FLAGS
+// partition NAME GPUS_IN_ALL GPUS_PER_NODE NODES FLAGS
 bool read_partition(std::string_view line, SubmitFacts &facts) {
     SubmitFacts::Partition partition;
     int32_t flags = 0;
@@ -51,6 +51,7 @@ bool read_partition(std::string_view line, SubmitFacts &facts) {
     if (!is_name(name) ||
         !records::read_into(take_word(line), 0, kGpusInAllMax, partition.gpus_in_all) ||
         !records::read_into(take_word(line), 0, kGpusInAllMax, partition.gpus_per_node) ||
+        !records::read_into(take_word(line), 0, kGpusInAllMax, partition.nodes) ||
         !records::read_into(take_word(line), 0, kIsDefault | kWholeNodes, flags) || !line.empty())
         return false;
     partition.is_default = (flags & kIsDefault) != 0;
@@ -71,14 +72,14 @@ std::string format_facts(const SubmitFacts &facts) {
     std::string out = std::string(kFactsMarker) + " " + std::to_string(at_ms) + " " +
                       std::to_string(std::clamp(facts.hold_s, 0, kHoldMax_s)) + "\n";
     for (const auto &[name, partition] : facts.partitions) {
-        const auto bounded = [](int32_t gpus) {
-            return " " + std::to_string(std::clamp(gpus, 0, kGpusInAllMax));
+        const auto bounded = [](int32_t count) {
+            return " " + std::to_string(std::clamp(count, 0, kGpusInAllMax));
         };
         const int flags =
             (partition.is_default ? kIsDefault : 0) | (partition.whole_nodes ? kWholeNodes : 0);
         const std::string line = "partition " + name + bounded(partition.gpus_in_all) +
-                                 bounded(partition.gpus_per_node) + " " + std::to_string(flags) +
-                                 "\n";
+                                 bounded(partition.gpus_per_node) + bounded(partition.nodes) + " " +
+                                 std::to_string(flags) + "\n";
         if (is_name(name) && out.size() + line.size() + kEnd.size() <= kFactsBytesMax) out += line;
     }
     return out + std::string(kEnd);
@@ -113,6 +114,7 @@ RingrtPartitionView view_in(const SubmitFacts &facts, std::string_view partition
     if (found == facts.partitions.end()) return view;
     view.gpus_in_all = found->second.gpus_in_all;
     view.gpus_per_node = found->second.gpus_per_node;
+    view.nodes = found->second.nodes;
     view.whole_nodes = found->second.whole_nodes ? 1 : 0;
     return view;
 }

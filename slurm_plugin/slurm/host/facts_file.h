@@ -27,7 +27,7 @@ inline constexpr int kHoldMax_s = 3600, kGpusInAllMax = 1 << 20;
 
 struct SubmitFacts {
     struct Partition {
-        int32_t gpus_in_all = 0, gpus_per_node = 0;
+        int32_t gpus_in_all = 0, gpus_per_node = 0, nodes = 0;
         bool is_default = false, whole_nodes = false;
 
         bool operator==(const Partition &) const = default;

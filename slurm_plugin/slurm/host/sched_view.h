@@ -12,6 +12,7 @@ struct RingrtPartitionView {
     int32_t hold_s;         // soft hold for a new job; 0: none, the controller does not act
     int32_t gpus_in_all;    // the most GPUs that one job can have in the partition; 0: unknown
     int32_t gpus_per_node;  // of its largest node
+    int32_t nodes;          // with GPUs, as many as one job can have
     int32_t whole_nodes;    // 1: it allocates whole nodes (OverSubscribe=EXCLUSIVE)
 };
 

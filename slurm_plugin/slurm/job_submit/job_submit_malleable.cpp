@@ -160,7 +160,7 @@ std::variant<std::string, Refusal> make_malleable(job_desc_msg_t &job, const Fla
     const auto chosen = start_of(std::get<Header>(header), flags.range);
     if (const auto *refusal = std::get_if<Refusal>(&chosen)) return *refusal;
     const Start &start = std::get<Start>(chosen);
-    if (auto refusal = refuse_node(start.layout, job.partition, view)) return *refusal;
+    if (auto refusal = refuse_node(flags.range, start.layout, job.partition, view)) return *refusal;
     set_size(job, start);
     set_step_layout(job, start.layout);
     record_intent(job, flags, start);

@@ -82,10 +82,10 @@ std::optional<Refusal> check_node(const Header &h, const Node &node) {
     return std::nullopt;
 }
 
-// At every size, each node must have the same number of GPUs.
+// At every size, the nodes that the header's GPUs per node fill must share the GPUs evenly.
 std::optional<Refusal> check_ladder(GpuRange range, const Layout &layout) {
     for (int64_t gpus = range.min; gpus <= range.max; gpus *= 2) {
-        const int nodes = nodes_of(layout, static_cast<int>(gpus), layout.gpus_per_node);
+        const int64_t nodes = (gpus - 1) / layout.gpus_per_node + 1;
         if (gpus % nodes == 0) continue;
         const GpuRange right{.min = layout.gpus_per_node, .max = 4 * layout.gpus_per_node};
         return refuse("--malleable: expected sizes that nodes of " + text(layout.gpus_per_node) +

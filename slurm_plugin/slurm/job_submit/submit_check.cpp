@@ -143,13 +143,23 @@ std::optional<Refusal> refuse_partition(const Flags &flags, const char *partitio
                    range + "\""};
 }
 
-std::optional<Refusal> refuse_node(const records::Layout &layout, const char *partition,
-                                   const RingrtPartitionView &view) {
-    if (view.gpus_per_node <= 0 || layout.gpus_per_node <= view.gpus_per_node) return std::nullopt;
-    return Refusal{"--malleable: expected at most the " + std::to_string(view.gpus_per_node) +
-                   " GPUs of a node in " + name_of(partition) +
-                   " (for example --gpus-per-node=" + std::to_string(view.gpus_per_node) +
-                   "), got \"" + std::to_string(layout.gpus_per_node) + "\""};
+std::optional<Refusal> refuse_node(records::GpuRange range, const records::Layout &layout,
+                                   const char *partition, const RingrtPartitionView &view) {
+    if (view.gpus_per_node <= 0) return std::nullopt;
+    if (layout.gpus_per_node > view.gpus_per_node)
+        return Refusal{"--malleable: expected at most the " + std::to_string(view.gpus_per_node) +
+                       " GPUs of a node in " + name_of(partition) +
+                       " (for example --gpus-per-node=" + std::to_string(view.gpus_per_node) +
+                       "), got \"" + std::to_string(layout.gpus_per_node) + "\""};
+    const auto has_nodes = [&](int gpus) {
+        return records::nodes_of(layout, gpus, view.gpus_per_node) <= view.nodes;
+    };
+    if (view.nodes <= 0 || has_nodes(range.min)) return std::nullopt;
+    int below = range.min - 1;
+    while (below > 1 && !has_nodes(below)) --below;
+    return Refusal{"--malleable: expected a MIN that at most " + std::to_string(view.nodes) +
+                   " nodes of " + name_of(partition) + " can share evenly (for example " +
+                   std::to_string(below) + "), got \"" + std::to_string(range.min) + "\""};
 }
 
 std::variant<Header, Refusal> header_of(const job_desc_msg_t &job) {

@@ -31,8 +31,10 @@ struct Flags {
 [[nodiscard]] std::optional<Refusal> refuse_partition(const Flags &flags, const char *partition,
                                                       const RingrtPartitionView &view);
 
-// Refuses nodes with more GPUs than any node of the partition has.
-[[nodiscard]] std::optional<Refusal> refuse_node(const records::Layout &layout,
+// Refuses nodes with more GPUs than any node of the partition has, and a MIN that the partition's
+// nodes cannot share evenly.
+[[nodiscard]] std::optional<Refusal> refuse_node(records::GpuRange range,
+                                                 const records::Layout &layout,
                                                  const char *partition,
                                                  const RingrtPartitionView &view);
 

@@ -175,8 +175,8 @@ void DaemonThread::publish(const SlurmCluster &cluster, int hold_s, bool keeps_r
     facts_.hold_s = hold_s;
     facts_.partitions.clear();
     for (const auto &[name, limits] : cluster.partitions())
-        facts_.partitions[name] = {limits.gpus_in_all, limits.gpus_per_node, limits.is_default,
-                                   limits.whole_nodes};
+        facts_.partitions[name] = {limits.gpus_in_all, limits.gpus_per_node, limits.nodes,
+                                   limits.is_default, limits.whole_nodes};
     const bool other = keeps_records != std::exchange(keeps_records_, keeps_records);
     if (cluster.seen().version != std::exchange(intents_version_, cluster.seen().version) ||
         other) {

@@ -34,6 +34,7 @@ bool SchedFacts::partition(const char *name, RingrtPartitionView *out) {
     out->gpus_in_all = found->second.gpus_in_all;
     out->whole_nodes = found->second.whole_nodes ? 1 : 0;
     out->gpus_per_node = found->second.gpus_per_node;
+    out->nodes = found->second.nodes;
     return true;
 }
 

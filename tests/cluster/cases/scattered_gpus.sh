@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A job wants all GPUs of one node, and that many are free, but spread over several nodes: it waits. Slurm
 # 26.05 (stock too) starts `sbatch --nodes=1 --gpus=4` on a node that has two free, so the controller also
-# requests the share per node. It drops that request when the job grows to several nodes.
+# requests the share per node, at every size.
 rigid_on() { # NODE: prints the job's number
     rigid 2 100 --nodelist="$1"
 }
@@ -24,5 +24,5 @@ wait_for 20 "steps" has_steps 5
 
 scancel "${second[2]}" "${first[3]}" "${second[3]}" "${first[4]}" "${second[4]}"
 wait_for 60 "growth to 8 GPUs, on two nodes" runs_with "$job" 8
-[ -z "$(share_of_node "$job")" ] || fail "still asks for $(share_of_node "$job") GPUs of each node"
+[ "$(share_of_node "$job")" = 4 ] || fail "asks for $(share_of_node "$job") GPUs of each node"
 check_steps

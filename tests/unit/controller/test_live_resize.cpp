@@ -179,22 +179,25 @@ TEST(scattered_gpus_are_a_shape_that_fits) {
     const std::optional<Action> action = training.next(target);
     ck_assert(action && levels_and_gpus(*action) == (Levels{{1, 2}}));
     const PendingUpdate::Size size = action->doublings.at(0).size;
-    ck_assert(size.nodes == 2 && size.tasks == 2 && size.same_nodes);
+    ck_assert(size.nodes == 2 && size.tasks == 2);
     target.part_nodes = {1};
     const PendingUpdate::Size on_one = training.next(target)->doublings.at(0).size;
-    ck_assert(on_one.nodes == 1 && on_one.same_nodes);
+    ck_assert_int_eq(on_one.nodes, 1);
 }
 
-// All nodes have the same share if there is one node, or if the size divides evenly and does not
-// fill the nodes anyway.
-TEST(a_size_records_whether_its_nodes_are_alike) {
-    const PassContext pass{.gpus_per_node = 4};
-    const auto are_alike = [&](int layout, int gpus) {
-        return size_with({.gpus_per_node = layout}, gpus, pass, {}).same_nodes;
-    };
-    ck_assert(are_alike(0, 3) && are_alike(0, 4) && are_alike(0, 6) && are_alike(0, 9));
-    ck_assert(!are_alike(0, 7) && !are_alike(0, 8) && !are_alike(0, 16));
-    ck_assert(are_alike(2, 2) && are_alike(2, 6) && !are_alike(2, 5));
+// Slurm starts the same number of tasks on each node, so each has the same number of GPUs.
+TEST(every_size_is_shared_evenly_by_its_nodes) {
+    for (int node = 1; node <= 16; ++node)
+        for (int layout = 0; layout <= node; ++layout)
+            for (int gpus = 1; gpus <= 300; ++gpus) {
+                const PassContext pass{.gpus_per_node = node};
+                const auto size = size_with({.gpus_per_node = layout}, gpus, pass, {});
+                const int most = layout > 0 ? layout : node;
+                ck_assert_int_eq(size.gpus % size.nodes, 0);
+                ck_assert(size.tasks == gpus && gpus / size.nodes <= most);
+                for (int fewer = 1; fewer < size.nodes; ++fewer)
+                    ck_assert(gpus % fewer != 0 || gpus / fewer > most);
+            }
 }
 
 namespace {

@@ -99,16 +99,16 @@ TEST(a_base_keeps_whole_nodes) {
 }
 
 TEST(a_job_grows_onto_its_own_type_only) {
-    Mixed site(3, 4, 2);
+    Mixed site(3, 5, 3);
     site.malleable("a100", 16, {{0, 4}});
-    ck_assert_int_eq(site.target(), 8);  // of 12; 18 of both types
+    ck_assert_int_eq(site.target(), 8);  // of 15; 24 of both types
     site.seen.jobs[0].gpu_type = "h100";
     site.seen.jobs[0].gpus_on_node = {{3, 2}, {4, 2}};
-    ck_assert_int_eq(site.target(), 4);  // of 6
+    ck_assert_int_eq(site.target(), 4);  // of 9: three nodes cannot share eight
     site.seen.jobs[0].gpu_type.clear();
     ck_assert_int_eq(site.target(), 16);
     // Nodes that its user excluded, by their own index.
-    site.seen.jobs[0].excluded_nodes = {2};
+    site.seen.jobs[0].excluded_nodes = {1, 2};
     ck_assert_int_eq(site.target(), 8);
 }
 

@@ -163,11 +163,14 @@ TEST(packing_distributes_gpus_evenly) {
     ck_assert((where == Shares{{0, 3}, {1, 3}}));
     ck_assert(!packing.place(2));
     ck_assert(packing.place(1) && packing.place(1) && !packing.place(1));
-    Packing three({.node_gpus = {4, 4, 4}, .gpus_per_node = 4});
+    Packing three({.node_gpus = {6, 6, 6}, .gpus_per_node = 6});
     where.clear();
-    ck_assert(three.place(10, &where));
-    ck_assert((where == Shares{{0, 4}, {1, 4}, {2, 2}}));  // at most as many tasks as elsewhere
-    ck_assert(three.place(2) && three.free_gpus() == 0);
+    ck_assert(three.place(15, &where) && three.free_gpus() == 3);
+    ck_assert((where == Shares{{0, 5}, {1, 5}, {2, 5}}));
+    three.release(where);
+    ck_assert(!three.place(16) && three.free_gpus() == 18);  // which only four nodes share evenly
+    Packing four({.node_gpus = {6, 6, 6, 6}, .gpus_per_node = 6});
+    ck_assert(four.place(16) && four.place(2) && four.free_gpus() == 6);
 }
 
 // Two GPUs on each node, even if one node has room for all.

@@ -268,7 +268,9 @@ TEST(a_layout_holds_at_every_size) {
         launchers{.gpus_per_node = 4, .task_per_node = true};
     ck_assert_int_eq(nodes_of(any, 8, 4), 2);
     ck_assert_int_eq(nodes_of(any, 3, 4), 1);
-    ck_assert_int_eq(nodes_of(any, 3, 0), 3);  // nodes with an unknown number of GPUs
+    ck_assert_int_eq(nodes_of(any, 3, 0), 3);   // nodes with an unknown number of GPUs
+    ck_assert_int_eq(nodes_of(any, 16, 6), 4);  // four on each: three nodes cannot share them
+    ck_assert_int_eq(nodes_of(any, 7, 4), 7);
     ck_assert_int_eq(nodes_of(twos, 1, 4), 1);
     ck_assert_int_eq(nodes_of(twos, 8, 4), 4);
     ck_assert_int_eq(nodes_of(twos, kGpusMax, INT32_MAX), kGpusMax / 2);

@@ -170,7 +170,7 @@ TEST(packed_jobs_run_on_one_node_and_never_overlap) {
 // As the plugin's requests distribute tasks; the baselines' requests fill nodes.
 TEST(a_job_over_several_nodes_is_divided_evenly) {
     const auto shares = [](Placement rule, int gpus) {
-        Placer placer(3, 4, rule);
+        Placer placer(5, 4, rule);
         std::vector<Seats> seats(1);
         placer.place({gpus}, seats);
         std::vector<int> out;
@@ -178,7 +178,7 @@ TEST(a_job_over_several_nodes_is_divided_evenly) {
         return out;
     };
     ck_assert((shares(Placement::pack_evenly, 6) == std::vector{3, 3}));
-    ck_assert((shares(Placement::pack_evenly, 10) == std::vector{4, 4, 2}));
+    ck_assert((shares(Placement::pack_evenly, 10) == std::vector{2, 2, 2, 2, 2}));
     ck_assert((shares(Placement::pack_evenly, 3) == std::vector{3}));
     ck_assert((shares(Placement::pack, 6) == std::vector{4, 2}));
     ck_assert(parse_policy("doubling").placement == Placement::pack_evenly);

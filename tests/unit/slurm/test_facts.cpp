@@ -24,8 +24,8 @@ SubmitFacts some_facts() {
     SubmitFacts facts;
     facts.at_s = 12.5;
     facts.hold_s = 10;
-    facts.partitions["main"] = {16, 4, true, false};
-    facts.partitions["short"] = {8, 8, false, true};
+    facts.partitions["main"] = {16, 4, 4, true, false};
+    facts.partitions["short"] = {8, 8, 1, false, true};
     return facts;
 }
 
@@ -42,6 +42,7 @@ TEST(facts_are_read_as_written) {
     ck_assert(parse_facts(format_facts(facts)) == facts);
     ck_assert_int_eq(view_in(facts, "short").gpus_in_all, 8);
     ck_assert_int_eq(view_in(facts, "").gpus_per_node, 4);  // the default one
+    ck_assert_int_eq(view_in(facts, "short").nodes, 1);
     ck_assert_int_eq(view_in(facts, "none").gpus_in_all, 0);
     ck_assert_int_eq(view_in(facts, "none").hold_s, 10);
     ck_assert(view_in(facts, "short").whole_nodes == 1 && view_in(facts, "").whole_nodes == 0);
@@ -53,12 +54,12 @@ TEST(a_truncated_file_does_not_count) {
         ck_assert_msg(!parse_facts(text.substr(0, cut)), "cut at %zu", cut);
     ck_assert(!parse_facts(std::string(kFactsBytesMax + 1, 'x')));
     for (const char *bad :
-         {"end\n", "ringrt-facts/1\nend\n", "ringrt-facts/1 5 9999\nend\n",
-          "ringrt-facts/1 -5 1\nend\n", "ringrt-facts/1 5 1 x\nend\n",
-          "ringrt-facts/1 5 1\npartition a 1 1\nend\n",
-          "ringrt-facts/1 5 1\npartition a 1 1 4\nend\n",
-          "ringrt-facts/1 5 1\npartition a 1 1 1\npartition a 1 1 1\nend\n",
-          "ringrt-facts/1 5 1\npartition a 9999999999 1 1\nend\n", "ringrt-facts/2 5 1\nend\n"})
+         {"end\n", "ringrt-facts/2\nend\n", "ringrt-facts/2 5 9999\nend\n",
+          "ringrt-facts/2 -5 1\nend\n", "ringrt-facts/2 5 1 x\nend\n",
+          "ringrt-facts/2 5 1\npartition a 1 1 1\nend\n",
+          "ringrt-facts/2 5 1\npartition a 1 1 1 4\nend\n",
+          "ringrt-facts/2 5 1\npartition a 1 1 1 1\npartition a 1 1 1 1\nend\n",
+          "ringrt-facts/2 5 1\npartition a 9999999999 1 1 1\nend\n", "ringrt-facts/9 5 1\nend\n"})
         ck_assert_msg(!parse_facts(bad), "%s", bad);
 }
 

@@ -154,7 +154,7 @@ TEST(the_cpus_of_a_node_scale_with_the_tasks) {
     };
     ck_assert_uint_eq(given(1, 2, 1), 2);
     ck_assert_uint_eq(given(8, 4, 2), 16);
-    ck_assert_uint_eq(given(8, 7, 2), 32);
+    ck_assert_uint_eq(given(8, 8, 2), 32);
     ck_assert_uint_eq(given(NO_VAL16, 4, 1), 4);
     ck_assert_uint_eq(given(60000, 8, 1), NO_VAL16 - 1);
 }
@@ -165,21 +165,20 @@ TEST(the_layout_is_set_with_the_size) {
     SlurmCluster cluster;
     Observation seen;
     cluster.observe(seen);
-    PendingUpdate::Size size{.gpus = 8, .nodes = 2, .cpus = 12, .tasks = 2, .same_nodes = true};
+    PendingUpdate::Size size{.gpus = 8, .nodes = 2, .cpus = 12, .tasks = 2};
     (void)cluster.update_pending(7, {.size = size});
     ck_assert_uint_eq(the_slurm.tasks_given, 2);
     ck_assert_uint_eq(the_slurm.node_tasks_given, 1);
     ck_assert_uint_eq(the_slurm.node_cpus_given, 6);
     EXPECT_TEXT(the_slurm.node_tres_given, "gres:gpu:a100:4,gres:nic:1");
-    size = {.gpus = 4, .nodes = 2, .cpus = 24, .tasks = 4, .same_nodes = false};
+    size = {.gpus = 4, .nodes = 2, .cpus = 24, .tasks = 4};
     (void)cluster.update_pending(7, {.size = size});
     ck_assert_uint_eq(the_slurm.tasks_given, 4);
     ck_assert_uint_eq(the_slurm.node_tasks_given, 2);
-    EXPECT_TEXT(the_slurm.node_tres_given, "gres:nic:1");
+    EXPECT_TEXT(the_slurm.node_tres_given, "gres:gpu:a100:2,gres:nic:1");
 }
 
-// The share of a node that a one-node size has left changes with the size. A share that was never
-// set needs no clearing.
+// Each node's share of the GPUs changes with the size.
 TEST(a_share_of_a_node_changes_with_the_size) {
     for (const char *before : {"gres:gpu:4", ""}) {
         the_slurm = {.tres_per_node = before};
@@ -188,7 +187,7 @@ TEST(a_share_of_a_node_changes_with_the_size) {
         cluster.observe(seen);
         const PendingUpdate::Size size{.gpus = 6, .nodes = 2, .cpus = 6, .tasks = 6};
         (void)cluster.update_pending(7, {.size = size});
-        EXPECT_TEXT(the_slurm.node_tres_given, *before ? "" : kAsItIs);
+        EXPECT_TEXT(the_slurm.node_tres_given, *before ? "gres:gpu:3" : "gres/gpu:3");
     }
 }
 
