@@ -27,6 +27,11 @@ int64_t held_gpus(const JobRecord &job) {
 
 }  // namespace
 
+NodeDemand held_with(const JobRecord &job, int gpus) {
+    const int64_t cpus = share_of(job.cpus_requested, gpus, held_gpus(job));
+    return {.gpus = gpus, .cpus = cpus, .mb = mb_of(job, gpus, cpus)};
+}
+
 NodeRoom::NodeRoom(const Observation &observation)
     : records_(observation.nodes), shares_(observation) {
     bool is_known = false;
@@ -43,15 +48,13 @@ NodeRoom::NodeRoom(const Observation &observation)
 }
 
 void NodeRoom::add(const JobRecord &job) {
-    const int64_t held = held_gpus(job);
     int min = job.intent ? job.intent->gpus_min : 0;  // on its first nodes
     for (const auto &[index, gpus] : on_nodes(job.gpus_on_node, records_)) {
         const int of_min = std::min(min, gpus);
         min -= of_min;
         if (at(index) == nullptr) continue;
         Node &node = nodes_[static_cast<std::size_t>(index)];
-        const int64_t cpus = share_of(job.cpus_requested, gpus, held);
-        const int64_t mb = mb_of(job, gpus, cpus);
+        const auto [_, cpus, mb] = held_with(job, gpus);
         node.cpus.of_gpu_jobs += cpus;
         node.mb.of_gpu_jobs += mb;
         if (!job.intent) continue;
@@ -178,9 +181,8 @@ bool NodeRoom::could_follow(const Observation &observation, const JobRecord &rig
         const NodeDemand wanted = demand(rigid, node, 0);
         const auto held = std::ranges::find(left, node, &std::pair<int, int>::first);
         const int gpus = held == left.end() ? 0 : held->second;
-        const int64_t cpus = share_of(leaving.cpus_requested, gpus, held_gpus(leaving));
-        if (nodes_[i].cpus.has(wanted.cpus - cpus) &&
-            nodes_[i].mb.has(wanted.mb - mb_of(leaving, gpus, cpus)))
+        const NodeDemand freed = held_with(leaving, gpus);
+        if (nodes_[i].cpus.has(wanted.cpus - freed.cpus) && nodes_[i].mb.has(wanted.mb - freed.mb))
             ++places;
     }
     return places >= nodes_for(rigid);

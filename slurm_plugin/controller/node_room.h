@@ -21,6 +21,9 @@ struct NodeDemand {
     int64_t cpus = 0, mb = 0;
 };
 
+// What a running job with GPUs holds of a node with this many of its GPUs.
+[[nodiscard]] NodeDemand held_with(const JobRecord &job, int gpus);
+
 class NodeRoom {
   public:
     explicit NodeRoom(const Observation &observation);

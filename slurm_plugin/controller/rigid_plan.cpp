@@ -50,9 +50,11 @@ std::vector<int> min_on_nodes(const std::vector<Movable> &movable, std::size_t n
 
 }  // namespace
 
-RigidPlanner::RigidPlanner(const Observation &observation, const Pool &pool)
+RigidPlanner::RigidPlanner(const Observation &observation, const Pool &pool,
+                           const NodeRoom &node_room)
     : observation_(observation),
       pool_(pool),
+      node_room_(node_room),
       ends_(observation.nodes.size()),
       lent_(observation.nodes.size()) {
     for (const JobRecord &job : observation.jobs)
@@ -61,50 +63,91 @@ RigidPlanner::RigidPlanner(const Observation &observation, const Pool &pool)
             if (job.intent)
                 lent_[at(node)] += gpus;
             else
-                ends_[at(node)].emplace_back(end_of(job), gpus);
+                ends_[at(node)].emplace_back(end_of(job), held_with(job, gpus));
         }
-    for (auto &ends : ends_) std::ranges::sort(ends);
+    for (auto &ends : ends_) std::ranges::sort(ends, {}, &std::pair<double, NodeDemand>::first);
 }
 
-// When this many more GPUs than now are free on the node.
-double RigidPlanner::ready_s(int node, int lacking) const {
-    if (lacking <= 0) return observation_.now_s;
-    for (const auto &[end_s, gpus] : ends_[at(node)])
-        if ((lacking -= gpus) <= 0) return std::max(end_s, observation_.now_s);
+NodeDemand RigidPlanner::freed_by(int node, double time_s) const {
+    NodeDemand out;
+    for (const auto &[end_s, freed] : ends_[at(node)]) {
+        if (end_s > time_s) break;
+        out.gpus += freed.gpus;
+        out.cpus += freed.cpus;
+        out.mb += freed.mb;
+    }
+    return out;
+}
+
+// The times at which the node may become ready, from now on.
+std::vector<double> RigidPlanner::ends_on(int node) const {
+    std::vector<double> out{observation_.now_s};
+    for (const auto &[end_s, freed] : ends_[at(node)])
+        if (end_s > observation_.now_s && end_s <= observation_.now_s + kAhead_s)
+            out.push_back(end_s);
+    return out;
+}
+
+bool RigidPlanner::is_candidate(const JobRecord &rigid, int node, int gpus) const {
+    const NodeRecord &record = observation_.nodes[at(node)];
+    const NodeDemand demand = node_room_.demand(rigid, node, gpus);
+    return pool_.has_node[at(node)] && record.usable && may_use(rigid, record, node) &&
+           (gpus > 0 || has_one_type(record)) && demand.gpus <= std::max(gpus, record.gpus) &&
+           node_room_.fits_without_gpu_jobs(node, demand);
+}
+
+// How many GPUs of the node malleable jobs must not hold then so that the job gets this many, with
+// its CPUs and memory. room: as many as they can return. Nothing: it could not start then.
+std::optional<int> RigidPlanner::kept_at(const JobRecord &rigid, int node, int gpus, int room,
+                                         double time_s) const {
+    NodeDemand demand = node_room_.demand(rigid, node, gpus);
+    const NodeDemand freed = freed_by(node, time_s);
+    room = std::max(0, room) + freed.gpus;
+    if (demand.gpus > room) return std::nullopt;
+    demand.cpus -= freed.cpus;
+    demand.mb -= freed.mb;
+    const int idle = std::max(0, pool_.free.node_gpus[at(node)]) + freed.gpus;
+    return node_room_.kept_gpus(node, demand, idle, room);
+}
+
+// The end of the job that makes the node ready; of a job without GPUs, what rigid jobs free is not
+// foreseen.
+double RigidPlanner::ready_s(const JobRecord &rigid, int node, int gpus, int room) const {
+    for (const double time_s : ends_on(node)) {
+        if (kept_at(rigid, node, gpus, room, time_s)) return time_s;
+        if (rigid.gpus_requested == 0) break;
+    }
     return kNever;
 }
 
-int RigidPlanner::freed_by(int node, double time_s) const {
-    int gpus = 0;
-    for (const auto &[end_s, here] : ends_[at(node)])
-        if (end_s <= time_s) gpus += here;
-    return gpus;
-}
-
-bool RigidPlanner::is_candidate(const JobRecord &rigid, int node, int gpus,
-                                const NodeRoom &node_room) const {
-    const NodeRecord &record = observation_.nodes[at(node)];
-    const NodeDemand demand = node_room.demand(rigid, node, gpus);
-    return pool_.has_node[at(node)] && record.usable && may_use(rigid, record, node) &&
-           demand.gpus <= std::max(gpus, record.gpus) &&
-           node_room.fits_without_gpu_jobs(node, demand);
+// What the node has to give at that time.
+void RigidPlanner::settle(Candidate &one, const JobRecord &rigid, int share, int room, int min,
+                          double time_s) const {
+    one.ready_s = time_s;
+    one.to_move = 0;
+    if (const auto kept = kept_at(rigid, one.node, share, room, time_s)) {
+        one.kept = *kept;
+        return;
+    }
+    one.kept = kept_at(rigid, one.node, share, room + min, time_s).value_or(share);
+    one.to_move = std::max(1, one.kept - std::max(0, room) - freed_by(one.node, time_s).gpus);
 }
 
 // The `count` nodes on which such a share is ready first; empty if there are fewer. Among nodes
 // that are ready no later than the last one, nodes that no job has to leave come first.
 std::vector<RigidPlanner::Candidate> RigidPlanner::soonest(
     const JobRecord &rigid, int share, std::size_t count, const std::vector<int> &room,
-    const NodeRoom &node_room, const std::vector<Movable> &movable) const {
+    const std::vector<Movable> &movable) const {
     const std::vector<int> min = min_on_nodes(movable, room.size());
     std::vector<Candidate> out;
     for (std::size_t i = 0; i < room.size(); ++i) {
-        const int node = static_cast<int>(i), lacking = share - room[i];
-        if (!is_candidate(rigid, node, share, node_room)) continue;
-        const double as_it_is = ready_s(node, lacking);
-        const double moved = min[i] > 0 ? ready_s(node, lacking - min[i]) + kMove_s : kNever;
-        const double ready = std::min(as_it_is, moved);
+        const int node = static_cast<int>(i);
+        if (!is_candidate(rigid, node, share)) continue;
+        double ready = ready_s(rigid, node, share, room[i]);
+        if (min[i] > 0)
+            ready = std::min(ready, ready_s(rigid, node, share, room[i] + min[i]) + kMove_s);
         if (ready <= observation_.now_s + kAhead_s)
-            out.push_back({ready, as_it_is <= moved ? 0 : min[i], lent_[i], node});
+            out.push_back({.ready_s = ready, .lent = lent_[i], .node = node});
     }
     // Of the parts of a node (node_parts.h), the one that is ready first.
     const auto key = [&](const Candidate &one) {
@@ -124,49 +167,59 @@ std::vector<RigidPlanner::Candidate> RigidPlanner::soonest(
     const double last_s = out[count - 1].ready_s;
     std::erase_if(out, [&](const Candidate &one) { return one.ready_s > last_s; });
     for (Candidate &one : out)
-        if (ready_s(one.node, share - room[at(one.node)]) <= last_s) one.to_move = 0;
+        settle(one, rigid, share, room[at(one.node)], min[at(one.node)], last_s);
     // On ties the last node: Slurm fills nodes from the first.
     std::ranges::sort(
         out, {}, [](const Candidate &one) { return std::tuple(one.to_move, one.lent, -one.node); });
     out.resize(count);
-    for (Candidate &one : out) one.ready_s = last_s;
     return out;
 }
 
-// Takes all GPUs that each node has, the largest share first. No MIN is in the way of that.
+// All GPUs that each node can give the job then, the largest share first; empty: too few.
+std::vector<RigidPlan::Share> RigidPlanner::shares_at(const JobRecord &rigid,
+                                                      const std::vector<int> &nodes,
+                                                      const std::vector<int> &room,
+                                                      double time_s) const {
+    std::vector<RigidPlan::Share> shares;
+    for (const int node : nodes) {
+        const int freed = freed_by(node, time_s).gpus;
+        int gpus = std::min(rigid.gpus_requested, std::max(0, room[at(node)]) + freed);
+        while (gpus > 0 && !kept_at(rigid, node, gpus, room[at(node)], time_s)) --gpus;
+        if (gpus > 0) shares.push_back({.node = node, .gpus = gpus, .freed = freed});
+    }
+    std::ranges::stable_sort(shares, std::greater<>(), &RigidPlan::Share::gpus);
+    if (rigid.nodes_most > 0 && shares.size() > at(rigid.nodes_most))
+        shares.resize(at(rigid.nodes_most));
+    int left = rigid.gpus_requested;
+    for (RigidPlan::Share &share : shares) {
+        share.gpus = std::min(share.gpus, left);
+        left -= share.gpus;
+        if (share.gpus > 0)
+            share.gpus = kept_at(rigid, share.node, share.gpus, room[at(share.node)], time_s)
+                             .value_or(share.gpus);
+    }
+    std::erase_if(shares, [](const RigidPlan::Share &share) { return share.gpus == 0; });
+    return left > 0 ? std::vector<RigidPlan::Share>{} : shares;
+}
+
+// In any shares, with no MIN in the way.
 std::optional<RigidPlan> RigidPlanner::any_shares(const JobRecord &rigid,
-                                                  const std::vector<int> &room,
-                                                  const NodeRoom &node_room) const {
+                                                  const std::vector<int> &room) const {
     std::vector<int> nodes;
-    std::vector<double> times{observation_.now_s};
+    std::vector<double> times;
     for (std::size_t i = 0; i < room.size(); ++i) {
         const int node = static_cast<int>(i);
-        if (!is_candidate(rigid, node, 1, node_room)) continue;
+        if (!is_candidate(rigid, node, 1)) continue;
         nodes.push_back(node);
-        for (const auto &[end_s, gpus] : ends_[i])
-            if (end_s > observation_.now_s && end_s <= observation_.now_s + kAhead_s)
-                times.push_back(end_s);
+        const std::vector<double> ends = ends_on(node);
+        times.insert(times.end(), ends.begin(), ends.end());
     }
-    const std::size_t most = rigid.nodes_most > 0 ? at(rigid.nodes_most) : nodes.size();
-    const auto shares_at = [&](double time_s) {
-        std::vector<RigidPlan::Share> shares;
-        for (const int node : nodes) {
-            const int freed = freed_by(node, time_s);
-            if (room[at(node)] + freed > 0)
-                shares.push_back({.node = node, .gpus = room[at(node)] + freed, .freed = freed});
-        }
-        std::ranges::stable_sort(shares, std::greater<>(), &RigidPlan::Share::gpus);
-        if (shares.size() > most) shares.resize(most);
-        int left = rigid.gpus_requested;
-        for (RigidPlan::Share &share : shares) left -= share.gpus = std::min(share.gpus, left);
-        std::erase_if(shares, [](const RigidPlan::Share &share) { return share.gpus == 0; });
-        return left > 0 ? std::vector<RigidPlan::Share>{} : shares;
-    };
     std::ranges::sort(times);
     const auto found = std::ranges::partition_point(
-        times, [&](double time_s) { return shares_at(time_s).empty(); });
+        times, [&](double time_s) { return shares_at(rigid, nodes, room, time_s).empty(); });
     if (found == times.end()) return std::nullopt;
-    return RigidPlan{.ready_s = *found, .shares = shares_at(*found), .moves = {}};
+    return RigidPlan{
+        .ready_s = *found, .shares = shares_at(rigid, nodes, room, *found), .moves = {}};
 }
 
 // A place for the job's MIN on nodes that it may use.
@@ -183,7 +236,7 @@ bool RigidPlanner::place(const MalleableJob &job, const std::vector<int> &room, 
 // Finds another place for the MIN of each job that has to leave, and one for that of each
 // restarting job; false: not every job has one, or too few GPUs stay free for those that were
 // promised some.
-bool RigidPlanner::place_others(RigidPlan &plan, std::vector<int> room, const NodeRoom &node_room,
+bool RigidPlanner::place_others(RigidPlan &plan, std::vector<int> room,
                                 const std::vector<Movable> &movable,
                                 const std::vector<const MalleableJob *> &restarting,
                                 int promised) const {
@@ -197,7 +250,7 @@ bool RigidPlanner::place_others(RigidPlan &plan, std::vector<int> room, const No
     for (const RigidPlan::Share &share : plan.shares) room[at(share.node)] -= share.gpus;
     for (std::size_t i = 0; i < room.size(); ++i)
         room[i] = observation_.nodes[i].usable
-                      ? std::clamp(room[i], 0, node_room.gpus_for_malleable(static_cast<int>(i)))
+                      ? std::clamp(room[i], 0, node_room_.gpus_for_malleable(static_cast<int>(i)))
                       : -1;
     Packing packing({.node_gpus = room, .gpus_per_node = pool_.capacity.gpus_per_node});
     for (const MalleableJob *job : restarting) {
@@ -235,79 +288,46 @@ void RigidPlanner::choose_moves(RigidPlan &plan, const std::vector<int> &lacking
     }
 }
 
-// The same number of GPUs on each of `count` nodes.
+// The same number of GPUs on each of `count` nodes; a job without GPUs takes those that hold the
+// CPUs and the memory that it lacks.
 std::optional<RigidPlan> RigidPlanner::equal_shares(const JobRecord &rigid, int count,
                                                     const std::vector<int> &room,
-                                                    const NodeRoom &node_room,
                                                     const std::vector<Movable> &movable) const {
     const int most = (rigid.gpus_requested + count - 1) / count;
-    const std::vector<Candidate> nodes = soonest(rigid, most, at(count), room, node_room, movable);
+    const std::vector<Candidate> nodes = soonest(rigid, most, at(count), room, movable);
     if (nodes.empty()) return std::nullopt;
     RigidPlan out{.ready_s = nodes[0].ready_s, .shares = {}, .moves = {}};
     std::vector<int> lacking(room.size());  // GPUs of MIN that leave each node
-    int left = rigid.gpus_requested;
-    for (const auto &[time_s, to_move, lent, node] : nodes) {
-        const int freed = freed_by(node, time_s);
-        out.shares.push_back({.node = node, .gpus = std::min(most, left), .freed = freed});
-        left -= out.shares.back().gpus;
-        lacking[at(node)] = to_move > 0 ? most - room[at(node)] - freed : 0;
-    }
-    choose_moves(out, lacking, movable);
-    return out;
-}
-
-// A job without GPUs takes those with which malleable jobs hold the CPUs and the memory that it
-// lacks, on the nodes where the fewest GPUs of MIN have to leave for that. What other jobs hold is
-// not expected back, so it starts as soon as they have left.
-std::optional<RigidPlan> RigidPlanner::without_gpus(const JobRecord &rigid,
-                                                    const std::vector<int> &room,
-                                                    const NodeRoom &node_room,
-                                                    const std::vector<Movable> &movable) const {
-    const std::vector<int> min = min_on_nodes(movable, room.size());
-    std::vector<std::tuple<int, int, int, int>> places;  // lacking, lent, -node, GPUs
-    for (std::size_t i = 0; i < room.size(); ++i) {
-        const int node = static_cast<int>(i), idle = std::max(0, pool_.free.node_gpus[i]);
-        if (!has_one_type(observation_.nodes[i]) || !is_candidate(rigid, node, 0, node_room))
-            continue;
-        const int now = std::max(0, room[i]);
-        const std::optional<int> kept =
-            node_room.kept_gpus(node, node_room.demand(rigid, node, 0), idle, now + min[i]);
-        if (kept) places.emplace_back(std::max(0, *kept - now), lent_[i], -node, *kept);
-    }
-    const std::size_t count = at(node_room.nodes_for(rigid));
-    if (places.size() < count) return std::nullopt;
-    std::ranges::sort(places);
-    places.resize(count);
-    RigidPlan out{.ready_s = observation_.now_s, .shares = {}, .moves = {}};
-    std::vector<int> lacking(room.size());
-    for (const auto &[lacks, lent, minus_node, gpus] : places) {
-        out.shares.push_back({.node = -minus_node, .gpus = gpus, .freed = 0});
-        lacking[at(-minus_node)] = lacks;
+    for (const Candidate &one : nodes) {
+        const int freed = freed_by(one.node, one.ready_s).gpus;
+        out.shares.push_back({.node = one.node, .gpus = one.kept, .freed = freed});
+        lacking[at(one.node)] = one.to_move;
     }
     choose_moves(out, lacking, movable);
     return out;
 }
 
 std::optional<RigidPlan> RigidPlanner::plan(const JobRecord &rigid, const std::vector<int> &room,
-                                            const NodeRoom &node_room,
                                             const std::vector<Movable> &movable,
                                             const std::vector<const MalleableJob *> &restarting,
                                             int promised) const {
     const auto checked = [&](std::optional<RigidPlan> plan) {
-        if (plan && !place_others(*plan, room, node_room, movable, restarting, promised))
-            plan.reset();
+        if (plan && !place_others(*plan, room, movable, restarting, promised)) plan.reset();
         return plan;
     };
-    if (rigid.gpus_requested == 0) return checked(without_gpus(rigid, room, node_room, movable));
+    const int gpus = rigid.gpus_requested;
     const bool is_for_one_node = rigid.nodes_requested <= 1 && rigid.nodes_most == 1;
-    const bool any_nodes = rigid.any_shares && !is_for_one_node;
+    const bool any_nodes = rigid.any_shares && !is_for_one_node && gpus > 0;
     std::optional<RigidPlan> any;
-    if (any_nodes) any = checked(any_shares(rigid, room, node_room));
-    if (any_nodes && rigid.nodes_most <= 0) return any;
-    // If so few nodes are allowed that MINs are in the way: all allowed nodes, in equal shares.
-    const int nodes = any_nodes ? rigid.nodes_most : rigid.nodes_requested;
-    const int count = std::clamp(nodes, 1, std::max(1, rigid.gpus_requested));
-    std::optional<RigidPlan> equal = checked(equal_shares(rigid, count, room, node_room, movable));
+    if (any_nodes) any = checked(any_shares(rigid, room));
+    // MINs are in the way if few nodes are allowed, or if they hold its CPUs: equal shares of all
+    // allowed nodes, or of as few as have its GPUs and CPUs.
+    int nodes = any_nodes ? rigid.nodes_most : rigid.nodes_requested;
+    const int per_node = std::max(1, pool_.capacity.gpus_per_node);
+    if (gpus == 0 || nodes <= 0)
+        nodes = std::max(node_room_.nodes_for(rigid), (gpus + per_node - 1) / per_node);
+    const int count = gpus == 0 ? nodes : std::clamp(nodes, 1, gpus);
+    std::optional<RigidPlan> equal = checked(equal_shares(rigid, count, room, movable));
     return any && (!equal || any->ready_s <= equal->ready_s) ? any : equal;
 }
 

@@ -27,7 +27,7 @@ struct Movable {
 struct RigidPlan {
     struct Share {
         int node = 0;
-        int gpus = 0;
+        int gpus = 0;   // that malleable jobs must not hold there
         int freed = 0;  // returned by rigid jobs on the node by then
     };
     struct Move {
@@ -41,7 +41,7 @@ struct RigidPlan {
 
 class RigidPlanner {
   public:
-    RigidPlanner(const Observation &observation, const Pool &pool);
+    RigidPlanner(const Observation &observation, const Pool &pool, const NodeRoom &node_room);
 
     // room: for each node, the GPUs that rigid jobs could have now if all borrowed GPUs were
     // returned; restarting: the jobs that hold no GPUs because they restart at another size. Each
@@ -51,7 +51,6 @@ class RigidPlanner {
     // place within a day. CPUs and memory that jobs without GPUs hold are not expected back.
     [[nodiscard]] std::optional<RigidPlan> plan(const JobRecord &rigid,
                                                 const std::vector<int> &room,
-                                                const NodeRoom &node_room,
                                                 const std::vector<Movable> &movable,
                                                 const std::vector<const MalleableJob *> &restarting,
                                                 int promised) const;
@@ -62,30 +61,32 @@ class RigidPlanner {
         int to_move = 0;  // GPUs of MIN that must leave it; 0: none
         int lent = 0;     // GPUs that malleable jobs hold there
         int node = 0;
+        int kept = 0;  // GPUs that malleable jobs must not hold there
     };
-    [[nodiscard]] double ready_s(int node, int lacking) const;
-    [[nodiscard]] int freed_by(int node, double time_s) const;
-    [[nodiscard]] bool is_candidate(const JobRecord &rigid, int node, int gpus,
-                                    const NodeRoom &node_room) const;
+    [[nodiscard]] NodeDemand freed_by(int node, double time_s) const;
+    [[nodiscard]] std::vector<double> ends_on(int node) const;
+    [[nodiscard]] bool is_candidate(const JobRecord &rigid, int node, int gpus) const;
+    [[nodiscard]] std::optional<int> kept_at(const JobRecord &rigid, int node, int gpus, int room,
+                                             double time_s) const;
+    [[nodiscard]] double ready_s(const JobRecord &rigid, int node, int gpus, int room) const;
+    void settle(Candidate &one, const JobRecord &rigid, int share, int room, int min,
+                double time_s) const;
     [[nodiscard]] std::vector<Candidate> soonest(const JobRecord &rigid, int share,
                                                  std::size_t count, const std::vector<int> &room,
-                                                 const NodeRoom &node_room,
                                                  const std::vector<Movable> &movable) const;
+    [[nodiscard]] std::vector<RigidPlan::Share> shares_at(const JobRecord &rigid,
+                                                          const std::vector<int> &nodes,
+                                                          const std::vector<int> &room,
+                                                          double time_s) const;
     [[nodiscard]] std::optional<RigidPlan> any_shares(const JobRecord &rigid,
-                                                      const std::vector<int> &room,
-                                                      const NodeRoom &node_room) const;
+                                                      const std::vector<int> &room) const;
     [[nodiscard]] std::optional<RigidPlan> equal_shares(const JobRecord &rigid, int count,
                                                         const std::vector<int> &room,
-                                                        const NodeRoom &node_room,
-                                                        const std::vector<Movable> &movable) const;
-    [[nodiscard]] std::optional<RigidPlan> without_gpus(const JobRecord &rigid,
-                                                        const std::vector<int> &room,
-                                                        const NodeRoom &node_room,
                                                         const std::vector<Movable> &movable) const;
     static void choose_moves(RigidPlan &plan, const std::vector<int> &lacking,
                              const std::vector<Movable> &movable);
     [[nodiscard]] bool place_others(RigidPlan &plan, std::vector<int> room,
-                                    const NodeRoom &node_room, const std::vector<Movable> &movable,
+                                    const std::vector<Movable> &movable,
                                     const std::vector<const MalleableJob *> &restarting,
                                     int promised) const;
     [[nodiscard]] bool place(const MalleableJob &job, const std::vector<int> &room,
@@ -93,8 +94,9 @@ class RigidPlanner {
 
     const Observation &observation_;
     const Pool &pool_;
-    // For each node: when rigid jobs end there by their time limits, and their GPUs.
-    std::vector<std::vector<std::pair<double, int>>> ends_;
+    const NodeRoom &node_room_;
+    // For each node: when rigid jobs end there by their time limits, and what they free.
+    std::vector<std::vector<std::pair<double, NodeDemand>>> ends_;
     std::vector<int> lent_;
 };
 

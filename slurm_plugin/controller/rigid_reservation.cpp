@@ -93,9 +93,9 @@ class RigidReservation {
     void plan_for(const JobRecord &rigid) {
         if (planned_ == kPlannedMost) return;
         ++planned_;
-        if (!planner_) planner_.emplace(observation_, pool_);
+        if (!planner_) planner_.emplace(observation_, pool_, node_room_);
         const std::optional<RigidPlan> plan =
-            planner_->plan(rigid, room_.room(), node_room_, movable_, restarting_, promised_min_);
+            planner_->plan(rigid, room_.room(), movable_, restarting_, promised_min_);
         if (!plan) return;
         for (const auto &[index, to] : plan->moves) {
             Movable &one = movable_[index];

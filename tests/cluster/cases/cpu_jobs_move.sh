@@ -31,4 +31,11 @@ sleep 8
 is_state "$guest2" PENDING || fail "it runs"
 [ "$(asked)" = "$before" ] || fail "a job was asked for one that could not start"
 scancel "$guest" "$guest2"
+
+# The same for a job that needs one GPU with all CPUs of a node.
+wait_for 60 "all four again" all_run
+guest=$(submit -N1 -n1 -c "$cpus_of_node" --gpus=1) || fail "sbatch refused it"
+wait_for 60 "start of the job with a GPU and all CPUs of a node" is_state "$guest" RUNNING
+wait_for 60 "all four beside it" all_run
+scancel "$guest"
 for directory in "${directories[@]}"; do check_steps; done

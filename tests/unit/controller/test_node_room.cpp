@@ -143,6 +143,56 @@ TEST(a_job_moves_for_one_without_gpus) {
     }
 }
 
+// The same with GPUs: one is free beside each MIN, and the CPUs are not.
+TEST(a_job_moves_for_one_with_gpus_that_lacks_its_cpus) {
+    struct Tried {
+        int gpus, nodes, cpus, moving;  // in all
+        bool any_shares = false;
+    };
+    for (const auto &[gpus, nodes, cpus, moving, any_shares] : {Tried{1, 1, 12, 0},
+                                                                {1, 1, 13, 1},
+                                                                {1, 1, 13, 1, true},
+                                                                {2, 2, 32, 2},
+                                                                {2, 1, 32, 2, true},
+                                                                {3, 3, 48, 0},
+                                                                {1, 1, 17, 0},
+                                                                {1, 1, 17, 0, true}}) {
+        Site site(4);
+        for (int node = 0; node < 3; ++node) site.malleable(1, {{node, 4}}, 4);
+        site.malleable(2, {{3, 2}}, 4);
+        site.add({{3, 1}}, 4);
+        JobRecord &waits = site.waiting(gpus, nodes, cpus);
+        waits.any_shares = any_shares;
+        const Plan plan = site.plan();
+        const Pool &pool = plan.pools[0];
+        ck_assert_msg(static_cast<int>(pool.moving.size()) == moving, "%d CPUs: %d jobs move", cpus,
+                      static_cast<int>(pool.moving.size()));
+        ck_assert(pool.reserved_nodes.size() == pool.moving.size());
+        // If no job could make room, none gives a GPU either.
+        const bool is_impossible = cpus == 48 || cpus == 17;
+        ck_assert_msg(!is_impossible || pool.capacity.kept_for_rigid == 0, "%d CPUs: %d kept", cpus,
+                      pool.capacity.kept_for_rigid);
+        for (MalleableJob &job : site.jobs) job.may_move = false;
+        ck_assert(site.plan().pools[0].moving.empty());
+        ck_assert(moving == 0 || site.plan().pools[0].capacity.kept_for_rigid == 0);
+    }
+}
+
+// A rigid job frees the CPUs when it ends: GPUs are kept only on a node where that is soon.
+TEST(a_job_that_lacks_the_cpus_of_a_rigid_job_waits_for_its_end) {
+    for (const bool is_soon : {false, true}) {
+        Site site(2);
+        for (int node = 0; node < 2; ++node) site.malleable(1, {{node, 3}}, 1);
+        site.add({{0, 1}}, 12).time_limit_s = 200'000;
+        site.add({{1, 1}}, 12).time_limit_s = is_soon ? 1500 : 200'000;
+        site.waiting(2, 1, 10);
+        const Plan plan = site.plan();
+        ck_assert(plan.pools[0].moving.empty());
+        const int left = is_soon ? 2 : 3;
+        ck_assert(plan.pools[0].capacity.node_gpus == (std::vector<int>{3, left}));
+    }
+}
+
 // A node whose GPUs can be shared in four parts, and the parts that jobs have of each.
 void share(Site &site, int node, const std::string &kind, const std::vector<HeldShare> &held) {
     site.seen.nodes[node].gpu_shares = {{"shard", 4}, {"mps", 4}};

@@ -80,9 +80,14 @@ struct Site {
             room[node] -= jobs[i].intent.gpus_min;
             movable.push_back({i, &jobs[i], {{node, jobs[i].intent.gpus_min}}});
         }
-        return RigidPlanner(seen, pool)
-            .plan({.gpus_requested = gpus, .nodes_requested = nodes}, room, NodeRoom(seen), movable,
-                  restarting, promised);
+        Pool now = pool;
+        now.free.node_gpus.assign(seen.nodes.size(), 4);
+        for (const JobRecord &job : seen.jobs)
+            now.free.node_gpus[job.gpus_on_node[0].first] -= job.gpus_requested;
+        const NodeRoom node_room(seen);
+        return RigidPlanner(seen, now, node_room)
+            .plan({.gpus_requested = gpus, .nodes_requested = nodes}, room, movable, restarting,
+                  promised);
     }
     std::vector<const MalleableJob *> restarting;
 };
