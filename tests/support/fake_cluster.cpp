@@ -19,7 +19,7 @@ constexpr double kSubmitHold_s = 10;
 constexpr double kStateSaved_s = 6;  // how far back kill() can go
 
 double step_seconds(const Program &program, int gpus) {
-    return program.step_s * (0.1 + 0.9 / std::max(1, gpus));
+    return program.step_s * (1 - program.scales + program.scales / std::max(1, gpus));
 }
 
 }  // namespace
@@ -98,6 +98,8 @@ void FakeCluster::run_program(uint32_t, Ctld &ctld, Real &real) {
     if (!real.up) {
         real.up = true;
         real.slurmctld_s = 0;
+        const double noise = real.program.noise;
+        if (noise > 0) real.slowness = 1 + std::uniform_real_distribution<>(-noise, noise)(random_);
         const int gpus = ctld.record.gpus_requested;
         const Program &program = real.program;
         ctld.failed = real.failed =
@@ -111,8 +113,8 @@ void FakeCluster::run_program(uint32_t, Ctld &ctld, Real &real) {
         real.save_until_s = 0;
         return stop(ctld, real, true);  // it asks for its own requeue
     }
-    real.step +=
-        kTick_s / (ctld.malleable ? step_seconds(real.program, ctld.record.gpus_requested) : 1);
+    const int gpus = ctld.record.gpus_requested;
+    real.step += kTick_s / (ctld.malleable ? real.slowness * step_seconds(real.program, gpus) : 1);
     note_loss(real);
     if (real.step >= real.program.steps) {
         real.completed = true;
@@ -137,7 +139,15 @@ void FakeCluster::report(Ctld &ctld, Real &real) {
     records::Telemetry t{.run = real.run, .gpus = ctld.record.gpus_requested};
     t.step = static_cast<uint64_t>(real.step);
     t.ckpt_step = static_cast<uint64_t>(real.saved_step);
-    t.step_ms = 1000 * step_seconds(real.program, t.gpus);
+    t.step_ms = 1000 * real.slowness * step_seconds(real.program, t.gpus);
+    if (real.program.keeps_speeds) {
+        t.batch = 64;
+        t.trained = 64 * t.step;
+        real.speeds_ms[t.gpus] = t.step_ms;
+        for (const auto &[gpus, ms] : real.speeds_ms)
+            if (t.samples < records::kSpeedSamplesMax)
+                t.speed[static_cast<std::size_t>(t.samples++)] = {gpus, ms};
+    }
     if (real.program.says_left)
         t.steps_left = static_cast<int64_t>(std::max(0.0, real.program.steps - real.step));
     else if (const auto left = real.losses.steps_left(std::floor(real.step)))

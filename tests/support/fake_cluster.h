@@ -30,14 +30,17 @@ using controller::RpcStatus;
 
 // How a job's program behaves.
 struct Program {
-    double steps = 200;  // until it ends with status 0
-    double step_s = 1;   // on one GPU; nine tenths of it scale down with more GPUs
-    double start_s = 1;  // from its start until the runtime is up
+    double steps = 200;   // until it ends with status 0
+    double step_s = 1;    // on one GPU
+    double scales = 0.9;  // the part of it that is divided by the number of GPUs; < 0: slows down
+    double noise = 0;     // each run's steps take up to this part more or less
+    double start_s = 1;   // from its start until the runtime is up
     double save_s = 0.5;
-    double telemetry_s = 5;    // 0: it reports nothing
-    bool heeds_signal = true;  // saves and requeues itself
-    bool says_left = true;     // reports how many steps are left
-    double loss_goal = 0;      // for a program that does not: its loss reaches this after `steps`
+    double telemetry_s = 5;     // 0: it reports nothing
+    bool keeps_speeds = false;  // its checkpoints have the step time of each size
+    bool heeds_signal = true;   // saves and requeues itself
+    bool says_left = true;      // reports how many steps are left
+    double loss_goal = 0;       // for a program that does not: its loss reaches this after `steps`
     int grace_s = 20;
     int fails_from = 0, fails_to = 1 << 20;  // failing sizes: it ends with 1 once up; 0: none
     bool has_handler_late = false;           // a signal before the runtime is up is lost
@@ -159,7 +162,9 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
         double step = 0, saved_step = 0, first_step = 0;
         double run_time_s = 0, lost_steps = 0;
         job::LossCurve losses;  // in its checkpoints
-        double ends_s = 0;      // for a rigid job
+        double slowness = 1;
+        std::map<int, double> speeds_ms;
+        double ends_s = 0;  // for a rigid job
     };
 
     void tick();

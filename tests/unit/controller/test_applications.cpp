@@ -8,6 +8,7 @@
 #include "slurm_plugin/controller/speed.h"
 #include "tests/support/agreeing.h"
 #include "tests/support/check.h"
+#include "tests/support/world.h"
 
 using namespace ringrt::controller;
 using namespace ringrt::test;
@@ -218,6 +219,34 @@ TEST(a_new_job_starts_where_its_application_gains) {
     ck_assert_int_eq(first_size_of(slower).gpus, 1);
     const Application linear{.batch = 64, .speeds = {{1, 100}, {2, 50}}, .steps_total = 10000};
     ck_assert_int_eq(first_size_of(linear).gpus, 8);
+}
+
+// Its steps take as long on two GPUs as on one, or longer: one growth shows that, and one shrink at
+// most follows, though no two runs are equally fast. A program that forgets what it measured in
+// earlier runs stays at the larger size.
+TEST(a_job_that_gets_no_faster_is_not_resized_again) {
+    for (const double scales : {0.0, -0.1, -1.5})
+        for (const double noise : {0.0, 0.05})
+            for (const bool keeps_speeds : {false, true})
+                for (const int max : {2, 8}) {
+                    Options options = quick_options();
+                    options.min_resize_interval_s = 2;
+                    World world({4, 4}, options);
+                    FakeCluster &cluster = world.cluster;
+                    for (const int gpus : {4, 3}) (void)cluster.submit_rigid(gpus, 20);
+                    world.run(2);  // so that it starts with one
+                    const uint32_t id = cluster.submit_malleable(1, max,
+                                                                 {.steps = 3000,
+                                                                  .scales = scales,
+                                                                  .noise = noise,
+                                                                  .keeps_speeds = keeps_speeds});
+                    world.run(1200);
+                    const int asked = cluster.count(EventKind::asked);
+                    ck_assert_msg(asked >= 1 && asked <= 2, "scales %g, MAX %d: %d resizes\n%s",
+                                  scales, max, asked, cluster.story(id).c_str());
+                    const bool is_known = keeps_speeds && scales == -1.5;
+                    ck_assert(!is_known || cluster.job(id).gpus_requested == 1);
+                }
 }
 
 }  // namespace
