@@ -56,6 +56,8 @@ struct SharedLimit {
     enum class What : uint8_t { other, gpus, cpus, nodes, memory };  // memory in MB
     What what = What::other;
     bool of_account = false, of_qos = false, of_user = false;  // shared by these
+    bool of_licences = false;                                  // those that it requests are in use
+    bool of_time = false;                                      // for which jobs may run in total
     // The owner of the limit: an account above the job's, or its partition's QOS. Empty: the job's
     // own account or QOS.
     std::string whose;
@@ -152,6 +154,7 @@ struct JobRecord {
     // GPUs that the limits of its account, user and QOS allow it, with those that it holds; of
     // malleable jobs. None: not limited, or not known. Need not be a size of the job.
     std::optional<int> gpus_allowed;
+    std::vector<std::string> licences;        // their names; of the same jobs as account and QOS
     std::string account, qos;                 // of malleable jobs, and of jobs pending at a limit
     std::string partition_qos;                // of malleable jobs, and of jobs pending at a limit
     std::vector<std::string> accounts_above;  // above its own, nearest first; of malleable jobs

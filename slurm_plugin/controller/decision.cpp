@@ -170,9 +170,8 @@ bool is_gap_contended(const Observation &observation, const Pool &pool, const No
 
 // Whether a job pending at a limit would start in this one's place as soon as this one leaves.
 bool is_wanted_at_limit(const std::vector<const JobRecord *> &at_limits, const JobRecord &job) {
-    return std::ranges::any_of(at_limits, [&](const JobRecord *waiting) {
-        return waiting->user_id == job.user_id || shares_limit(*waiting, job);
-    });
+    return std::ranges::any_of(
+        at_limits, [&](const JobRecord *waiting) { return would_follow(*waiting, job); });
 }
 
 }  // namespace

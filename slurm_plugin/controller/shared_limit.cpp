@@ -139,10 +139,19 @@ bool is_in_qos(const JobRecord &waiting, const JobRecord &other) {
 
 bool shares_limit(const JobRecord &waiting, const JobRecord &other) {
     const SharedLimit &limit = waiting.at_limit;
+    if (limit.of_licences)
+        return std::ranges::find_first_of(waiting.licences, other.licences) !=
+               waiting.licences.end();
     return (limit.of_account || limit.of_qos) &&
            (!limit.of_account || is_below_account(waiting, other)) &&
            (!limit.of_qos || is_in_qos(waiting, other)) &&
            (!limit.of_user || waiting.user_id == other.user_id);
+}
+
+bool would_follow(const JobRecord &waiting, const JobRecord &leaving) {
+    const SharedLimit &limit = waiting.at_limit;
+    const bool is_of_user = !limit.of_licences && !limit.of_time;
+    return shares_limit(waiting, leaving) || (is_of_user && waiting.user_id == leaving.user_id);
 }
 
 std::optional<int> size_below_limits(const MalleableJob &job, const Options &options) {

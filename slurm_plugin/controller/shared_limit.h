@@ -21,6 +21,10 @@ struct Plan;
 // Whether `other` runs below the limit at which `waiting` is pending.
 [[nodiscard]] bool shares_limit(const JobRecord &waiting, const JobRecord &other);
 
+// Whether the pending job may start in the other's place while that one is away. A limit of its
+// account may also be one of its user.
+[[nodiscard]] bool would_follow(const JobRecord &waiting, const JobRecord &leaving);
+
 // The largest of the job's sizes that the limits allow, and not less than its present one; 0: they
 // allow none; no value: no limit is known. In a full array: the present size. Extensions in a QOS
 // of their own have limits of their own.

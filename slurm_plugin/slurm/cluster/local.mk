@@ -20,6 +20,7 @@ libslurmcluster_la_SOURCES = \
 	slurm_plugin/slurm/cluster/slurm_memory.h \
 	slurm_plugin/slurm/cluster/slurm_nodes.cpp \
 	slurm_plugin/slurm/cluster/slurm_shares.cpp slurm_plugin/slurm/cluster/slurm_shares.h \
+	slurm_plugin/slurm/cluster/pending_reason.cpp slurm_plugin/slurm/cluster/pending_reason.h \
 	slurm_plugin/slurm/cluster/slurm_records.cpp slurm_plugin/slurm/cluster/slurm_records.h \
 	slurm_plugin/slurm/cluster/slurm_runs.cpp slurm_plugin/slurm/cluster/slurm_updates.cpp
 libslurmcluster_la_CPPFLAGS = $(slurm_cppflags)

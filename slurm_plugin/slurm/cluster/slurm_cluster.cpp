@@ -13,6 +13,7 @@
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/records/unix_time.h"
 #include "slurm_plugin/slurm/cluster/gpu_tres.h"
+#include "slurm_plugin/slurm/cluster/pending_reason.h"
 #include "slurm_plugin/slurm/cluster/slurm_records.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 

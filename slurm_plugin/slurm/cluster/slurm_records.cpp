@@ -13,6 +13,7 @@
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/records/telemetry.h"
 #include "slurm_plugin/slurm/cluster/gpu_tres.h"
+#include "slurm_plugin/slurm/cluster/pending_reason.h"
 #include "slurm_plugin/slurm/cluster/slurm_mails.h"
 #include "slurm_plugin/slurm/cluster/slurm_memory.h"
 #include "slurm_plugin/slurm/cluster/slurm_shares.h"
@@ -24,7 +25,6 @@ namespace {
 using controller::JobPhase;
 using controller::JobRecord;
 using controller::NodeRecord;
-using controller::PendingReason;
 
 constexpr std::size_t kNameBytesMax = 256;
 constexpr std::size_t kJobNameBytesMax = 64;
@@ -41,71 +41,6 @@ JobPhase phase_of(uint32_t state) {
             return JobPhase::suspended;
         default:
             return JobPhase::finished;
-    }
-}
-
-// Limits on what a user, an account or a QOS may run at once.
-std::optional<controller::SharedLimit> limit_of(uint32_t reason) {
-    using Limit = controller::SharedLimit;
-    using enum Limit::What;
-    struct Known {
-        uint32_t reason;
-        Limit limit;
-    };
-    // An account's limit may also be that of its user in it, or of an account above.
-    constexpr Limit::What kAny = other;
-    constexpr auto account = [](Limit::What what) {
-        return Limit{.what = what, .of_account = true};
-    };
-    constexpr auto qos = [](Limit::What what) { return Limit{.what = what, .of_qos = true}; };
-    constexpr auto user = [](Limit::What what) {
-        return Limit{.what = what, .of_qos = true, .of_user = true};
-    };
-    constexpr auto both = [](Limit::What what) {
-        return Limit{.what = what, .of_account = true, .of_qos = true};
-    };
-    static constexpr Known kLimits[] = {
-        {WAIT_ASSOC_JOB_LIMIT, account(kAny)},     {WAIT_ASSOC_RESOURCE_LIMIT, account(kAny)},
-        {WAIT_ASSOC_MAX_JOBS, account(kAny)},      {WAIT_ASSOC_GRP_JOB, account(kAny)},
-        {WAIT_ASSOC_GRP_MEM, account(memory)},     {WAIT_ASSOC_GRP_CPU, account(cpus)},
-        {WAIT_ASSOC_GRP_NODE, account(nodes)},     {WAIT_ASSOC_GRP_GRES, account(gpus)},
-        {WAIT_ASSOC_GRP_BILLING, account(gpus)},   {WAIT_QOS_JOB_LIMIT, qos(kAny)},
-        {WAIT_QOS_RESOURCE_LIMIT, qos(kAny)},      {WAIT_QOS_GRP_JOB, qos(kAny)},
-        {WAIT_QOS_GRP_MEM, qos(memory)},           {WAIT_QOS_GRP_CPU, qos(cpus)},
-        {WAIT_QOS_GRP_NODE, qos(nodes)},           {WAIT_QOS_GRP_GRES, qos(gpus)},
-        {WAIT_QOS_GRP_BILLING, qos(gpus)},         {WAIT_QOS_MAX_JOB_PER_USER, user(kAny)},
-        {WAIT_QOS_MAX_MEM_PER_USER, user(memory)}, {WAIT_QOS_MAX_UNK_PER_USER, user(kAny)},
-        {WAIT_QOS_MAX_CPU_PER_USER, user(cpus)},   {WAIT_QOS_MAX_NODE_PER_USER, user(nodes)},
-        {WAIT_QOS_MAX_GRES_PER_USER, user(gpus)},  {WAIT_QOS_MAX_BILLING_PER_USER, user(gpus)},
-        {WAIT_QOS_MAX_JOB_PER_ACCT, both(kAny)},   {WAIT_QOS_MAX_MEM_PER_ACCT, both(memory)},
-        {WAIT_QOS_MAX_CPU_PER_ACCT, both(cpus)},   {WAIT_QOS_MAX_NODE_PER_ACCT, both(nodes)},
-        {WAIT_QOS_MAX_GRES_PER_ACCT, both(gpus)},
-    };
-    const auto known = std::ranges::find(kLimits, reason, &Known::reason);
-    if (known == std::end(kLimits)) return std::nullopt;
-    return known->limit;
-}
-
-PendingReason waits_of(const slurm_job_info_t &job) {
-    if (job.priority == 0) return PendingReason::held;
-    switch (job.state_reason) {
-        case WAIT_NO_REASON:
-            return PendingReason::none;
-        case WAIT_HELD:
-        case WAIT_HELD_USER:
-            return PendingReason::held;
-        case WAIT_TIME:
-            return PendingReason::begin_time;
-        case WAIT_RESOURCES:
-            return PendingReason::resources;
-        case WAIT_PRIORITY:
-            return PendingReason::priority;
-        case WAIT_DEPENDENCY:
-        case WAIT_DEP_INVALID:
-        case WAIT_ARRAY_TASK_LIMIT:
-            return PendingReason::dependency;
-        default:
-            return limit_of(job.state_reason) ? PendingReason::limit : PendingReason::other;
     }
 }
 
@@ -257,21 +192,8 @@ void add_shares(const slurm_job_info_t &job, JobRecord &record) {
 
 }  // namespace
 
-controller::SlurmHold slurm_hold_of(const slurm_job_info_t &job) {
-    using controller::SlurmHold;
-    if (job.priority != 0) return SlurmHold::none;
-    if (job.state_reason == FAIL_BAD_CONSTRAINTS) return SlurmHold::bad_constraints;
-    // In 22.05 to 26.05, only this text distinguishes this hold from one by a user.
-    const bool failed = bounded_text(job.state_desc).starts_with("launch failed requeued held");
-    return failed ? SlurmHold::launch_failed : SlurmHold::none;
-}
-
 std::string bounded_text(const char *text, std::size_t bytes_max) {
     return text == nullptr ? std::string() : std::string(text, strnlen(text, bytes_max));
-}
-
-bool waits_at_limit(const slurm_job_info_t &job) {
-    return phase_of(job.job_state) == JobPhase::pending && waits_of(job) == PendingReason::limit;
 }
 
 int gpus_requested(const slurm_job_info_t &job) {
@@ -329,6 +251,7 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
     if (record.intent || waits_at_limit(job)) {
         record.account = bounded_text(job.account, kNameBytesMax);
         record.qos = bounded_text(job.qos, kNameBytesMax);
+        record.licences = licence_names(bounded_text(job.licenses, kNameBytesMax));
     }
     record.memory = memory_of(job);
     note_shares(job, nodes, record);

@@ -30,11 +30,6 @@ inline constexpr std::size_t kAdminCommentBytesMax = 65536;
 // Total GPUs requested: per job, per node, per task or per socket.
 [[nodiscard]] int gpus_requested(const slurm_job_info_t &job);
 
-// At a limit of its user, account or QOS that it shares with other jobs.
-[[nodiscard]] bool waits_at_limit(const slurm_job_info_t &job);
-
-[[nodiscard]] controller::SlurmHold slurm_hold_of(const slurm_job_info_t &job);
-
 // `nodes` is used only for the GPUs of each.
 [[nodiscard]] controller::JobRecord job_record(const slurm_job_info_t &job,
                                                std::span<const controller::NodeRecord> nodes);

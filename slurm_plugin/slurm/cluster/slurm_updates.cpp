@@ -6,6 +6,7 @@
 #include <string>
 
 #include "slurm_plugin/slurm/cluster/gpu_tres.h"
+#include "slurm_plugin/slurm/cluster/pending_reason.h"
 #include "slurm_plugin/slurm/cluster/slurm_cluster.h"
 #include "slurm_plugin/slurm/cluster/slurm_mails.h"
 #include "slurm_plugin/slurm/cluster/slurm_records.h"

@@ -24,4 +24,15 @@ wait_for 60 "four GPUs" runs_with "$job" 4
 user_rigid carol 600 --gpus=6 --exclude=n3 >"$work/rigid"
 wait_for 60 "two GPUs" runs_with "$job" 2
 are_used 3 || fail "$(used) licences are used after a resize"
+
+# Another job waits for these licences, and would take them while it restarts.
+guest=$(as alice sbatch --parsable -L solver:2 -n1 -D / -o /dev/null --wrap "sleep 600")
+wait_for 30 "wait for licences" has_field "$guest" Reason Licenses
+before=$(count_events "$job" asked)
+as carol scancel "$(cat "$work/rigid")"
+sleep 10
+[ "$(count_events "$job" asked)" = "$before" ] || fail "it was asked to grow, and would lose its licences"
+is_state "$guest" PENDING || fail "the other job is $(state_of "$guest")"
+as alice scancel "$guest"
+wait_for 60 "four GPUs again" runs_with "$job" 4
 check_steps

@@ -163,6 +163,28 @@ TEST(no_job_under_the_limit_grows_meanwhile) {
     ck_assert_int_eq(plan.targets.at(1).allotment.gpus, 4);
 }
 
+// A job that leaves would lose its licences to one that waits for them. The other limits of the
+// waiting job's user do not matter then.
+TEST(no_job_that_holds_awaited_licences_grows) {
+    Site site;
+    site.add_malleable("a", 1, 2);
+    site.add_malleable("b", 3, 2);
+    site.seen.jobs[1].licences = {"viewer", "solver"};
+    site.add_waiting({.of_licences = true});
+    site.seen.jobs[2].licences = {"solver"};
+    const Options options{.settle_s = 1, .payback = 0};
+    const Plan plan = decide(site.seen, malleable_jobs(site.seen, options), {}, options);
+    ck_assert(!plan.targets.at(0).gap_contended);
+    ck_assert(plan.targets.at(1).gap_contended);
+    // Its account's GPU minutes: of the same account, not of the same user.
+    site.seen.jobs[0].account = "c";
+    site.seen.jobs[1].account = "a";
+    site.seen.jobs[2].at_limit = {.of_account = true, .of_time = true};
+    const Plan by_time = decide(site.seen, malleable_jobs(site.seen, options), {}, options);
+    ck_assert(!by_time.targets.at(0).gap_contended);
+    ck_assert(by_time.targets.at(1).gap_contended);
+}
+
 // With gpus_allowed of the first job, whose range is 1 to 4.
 int size_of(Site site, int allowed) {
     const Options options{.settle_s = 1, .payback = 0};

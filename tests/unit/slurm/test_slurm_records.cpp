@@ -10,6 +10,7 @@
 #include "slurm_plugin/controller/node_room.h"
 #include "slurm_plugin/slurm/cluster/job_arrays.h"
 #include "slurm_plugin/slurm/cluster/listed_amounts.h"
+#include "slurm_plugin/slurm/cluster/pending_reason.h"
 #include "slurm_plugin/slurm/cluster/reservations.h"
 #include "slurm_plugin/slurm/cluster/slurm_records.h"
 #include "slurm_plugin/slurm/cluster/slurm_shares.h"
@@ -187,12 +188,20 @@ TEST(a_limit_is_distinguished_from_other_reasons) {
         job.state_reason = static_cast<decltype(job.state_reason)>(reason);
         return ringrt::slurm::job_record(job, {}).pending_reason;
     };
-    for (const uint32_t reason : {WAIT_ASSOC_MAX_JOBS, WAIT_QOS_MAX_GRES_PER_USER})
+    for (const uint32_t reason : {WAIT_ASSOC_MAX_JOBS, WAIT_QOS_MAX_GRES_PER_USER, WAIT_LICENSES,
+                                  WAIT_ASSOC_GRP_GRES_RUN_MIN, WAIT_QOS_GRP_BILLING_MIN})
         ck_assert(waits(reason) == PendingReason::limit);
     for (const uint32_t reason : {WAIT_DEPENDENCY, WAIT_ARRAY_TASK_LIMIT})
         ck_assert(waits(reason) == PendingReason::dependency);
-    for (const uint32_t reason : {WAIT_PART_DOWN, WAIT_LICENSES, WAIT_QOS_MAX_GRES_PER_JOB})
+    for (const uint32_t reason : {WAIT_PART_DOWN, WAIT_QOS_MAX_GRES_PER_JOB})
         ck_assert(waits(reason) == PendingReason::other);
+}
+
+TEST(licences_are_known_by_name) {
+    using ringrt::slurm::licence_names;
+    ck_assert(licence_names("solver:4,viewer@host:1;x|y") ==
+              (std::vector<std::string>{"solver", "viewer@host", "x", "y"}));
+    ck_assert(licence_names("").empty() && licence_names(",,:3,").empty());
 }
 
 // A timeout and a lost node have exit code 0 as well.
