@@ -67,7 +67,10 @@ void NodeRoom::add(const JobRecord &job) {
             node.mb.lent_whole += mb;
     }
     if (!job.intent || job.phase == JobPhase::finished) return;
-    const int64_t cpus = job.intent->layout.task_per_node ? 1 : std::max(1, job.cpus_per_task);
+    // A running job may have more than it requests: the site's CPUs for each GPU, or whole cores.
+    const int64_t held = held_gpus(job), told = held > 0 ? job.cpus_requested / held : 0;
+    const int64_t cpus =
+        job.intent->layout.task_per_node ? 1 : std::max<int64_t>({1, job.cpus_per_task, told});
     const int64_t mb = job.memory.per == MemoryRequest::Per::node ? 0 : mb_of(job, 1, cpus);
     cpus_per_gpu_ = std::min(cpus_per_gpu_.value_or(cpus), cpus);
     mb_per_gpu_ = std::min(mb_per_gpu_.value_or(mb), mb);

@@ -14,6 +14,7 @@
 #include "slurm_plugin/records/unix_time.h"
 #include "slurm_plugin/slurm/cluster/gpu_tres.h"
 #include "slurm_plugin/slurm/cluster/pending_reason.h"
+#include "slurm_plugin/slurm/cluster/slurm_lists.h"
 #include "slurm_plugin/slurm/cluster/slurm_records.h"
 #include "slurm_plugin/slurm/slurm_compat.h"
 
@@ -85,6 +86,7 @@ PartitionLimits limits_of(const partition_info_t &partition,
     limits.qos = bounded_text(partition.qos_char, 256);
     limits.is_default = (partition.flags & PART_FLAG_DEFAULT) != 0;
     limits.whole_nodes = partition.max_share == 0;
+    limits.cpus_per_gpu = default_cpus_per_gpu(partition.job_defaults_list);
     return limits;
 }
 
@@ -222,6 +224,21 @@ bool SlurmCluster::note_limits() {
     return conf && conf->enforces_limits && limits_.ask(seen_.jobs, most_on_a_node, api_);
 }
 
+// After an update of the size, Slurm no longer applies the site's default of CPUs per GPU. So it
+// counts as CPUs per task, which each size then has.
+void SlurmCluster::note_default_cpus(controller::JobRecord &record) {
+    const records::Layout &layout = record.intent->layout;
+    const int gpus_per_task = layout.task_per_node ? layout.gpus_per_node : 1;
+    if (record.cpus_per_task > 1 || gpus_per_task == 0) return;
+    const auto partition = partitions_.find(record.partition);
+    int per_gpu = partition == partitions_.end() ? 0 : partition->second.cpus_per_gpu;
+    if (per_gpu == 0) {
+        const bool is_pending = record.phase == controller::JobPhase::pending;  // and gets a size
+        if (const auto conf = is_pending ? site_conf() : conf_) per_gpu = conf->cpus_per_gpu;
+    }
+    record.cpus_per_task = std::max(record.cpus_per_task, per_gpu * gpus_per_task);
+}
+
 controller::JobRecord SlurmCluster::convert(const slurm_job_info_t &job, time_t told) {
     controller::JobRecord record = job_record(job, seen_.nodes);
     record.slurmctld_s = static_cast<double>(told);
@@ -240,6 +257,7 @@ controller::JobRecord SlurmCluster::convert(const slurm_job_info_t &job, time_t 
     if (may_be_limited && partition != partitions_.end())
         record.partition_qos = partition->second.qos;
     if (!record.intent) return record;
+    note_default_cpus(record);
     arrays_.note_in(job, record);
     const std::optional<int64_t> own_nice = record.intent->own_nice;
     malleable_[record.id] = {.tres_per_job = bounded_text(job.tres_per_job),

@@ -37,6 +37,7 @@ struct PartitionLimits {
     int nodes = 0;          // with GPUs
     bool is_default = false;
     bool whole_nodes = false;  // it allocates nothing less
+    int cpus_per_gpu = 0;      // DefCpuPerGPU; 0: none
     std::string qos;           // its limits also hold for the partition's jobs
 
     bool operator==(const PartitionLimits &) const = default;
@@ -130,11 +131,13 @@ class SlurmCluster final : public controller::Cluster {
     controller::RpcStatus set_size(uint32_t job_id, const Details &details,
                                    const controller::PendingUpdate::Size &size);
     controller::JobRecord convert(const slurm_job_info_t &job, time_t told);
+    void note_default_cpus(controller::JobRecord &record);
     struct SiteConf {
         // Time from a job's start until its batch script can be queried on its node. A prolog may
         // take long, so this is the time after which Slurm itself treats a script as missing.
         time_t launch_s = 0;
         bool has_slurmdbd = false;
+        int cpus_per_gpu = 0;             // DefCpuPerGPU; 0: none
         bool nice_sets_priority = false;  // immediately: priority/basic
         bool enforces_limits = false;
         bool ends_steps = false;      // WaitTime: some time after a step's first task has ended

@@ -24,6 +24,17 @@ void for_each(List list, Visit visit) {
     slurm_list_iterator_destroy(iterator);
 }
 
+// DefCpuPerGPU in a list of defaults; 0: none.
+template <typename List>
+[[nodiscard]] int default_cpus_per_gpu(List defaults) {
+    constexpr uint64_t kMost = 1 << 16;
+    uint64_t cpus = 0;
+    for_each<job_defaults_t>(defaults, [&](const job_defaults_t &one) {
+        if (one.type == JOB_DEF_CPU_PER_GPU) cpus = one.value < kMost ? one.value : 0;
+    });
+    return static_cast<int>(cpus);
+}
+
 // Slurm's list of names; the set owns the strings. Without a list, slurmctld returns all records.
 struct NameList {
     explicit NameList(const std::set<std::string> &names) {

@@ -16,16 +16,31 @@
 
 namespace ringrt::slurm {
 
-// "gres:gpu:4096" or "gres/gpu:4096", in MB
-[[nodiscard]] inline uint64_t mb_per_gpu(const std::string &text) {
+// Of "gres:gpu:4096" or "gres/gpu:4096", or "gpu:4096" if it is a default of the site; 0: none.
+[[nodiscard]] inline uint64_t amount_per_gpu(const std::string &text) {
     const std::size_t colon = text.rfind(':');
-    if (!text.starts_with("gres") || colon == std::string::npos) return 0;
-    return std::strtoull(text.c_str() + colon + 1, nullptr, 10);
+    const bool is_of_gpu = text.starts_with("gres") || text.starts_with("gpu:");
+    return is_of_gpu && colon != std::string::npos
+               ? std::strtoull(text.c_str() + colon + 1, nullptr, 10)
+               : 0;
+}
+
+// While a job is pending, Slurm does not count the CPUs per GPU that it requests or that are the
+// site's default. They do not apply if it requests CPUs per task.
+[[nodiscard]] inline int cpus_of(const slurm_job_info_t &job, int gpus) {
+    constexpr uint64_t kMost = 1 << 20;
+    uint64_t cpus = std::min<uint64_t>(job.num_cpus, kMost);
+    const bool has_per_task = job.cpus_per_task != NO_VAL16 && job.cpus_per_task > 1;
+    if ((job.job_state & JOB_STATE_BASE) == JOB_PENDING && !has_per_task && gpus > 0) {
+        const uint64_t per_gpu = std::min(kMost, amount_per_gpu(bounded_text(job.cpus_per_tres)));
+        cpus = std::clamp(per_gpu * static_cast<uint64_t>(gpus), cpus, kMost);
+    }
+    return static_cast<int>(cpus);
 }
 
 [[nodiscard]] inline controller::MemoryRequest memory_of(const slurm_job_info_t &job) {
     using Per = controller::MemoryRequest::Per;
-    if (const uint64_t mb = mb_per_gpu(bounded_text(job.mem_per_tres)); mb > 0)
+    if (const uint64_t mb = amount_per_gpu(bounded_text(job.mem_per_tres)); mb > 0)
         return {.per = Per::gpu, .mb = mb};
     if (job.pn_min_memory == NO_VAL64) return {};
     return {.per = (job.pn_min_memory & MEM_PER_CPU) != 0 ? Per::cpu : Per::node,

@@ -222,7 +222,7 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
         .gpus_requested = gpus_requested(job),
         .nodes_requested = static_cast<int>(job.num_nodes == NO_VAL ? 1 : job.num_nodes),
         .cpus_per_task = job.cpus_per_task == NO_VAL16 ? 1 : std::max<int>(1, job.cpus_per_task),
-        .cpus_requested = static_cast<int>(std::min<uint32_t>(job.num_cpus, 1 << 20)),
+        .cpus_requested = cpus_of(job, gpus_requested(job)),
         .admin_comment = admin_comment_of(job),
     };
     for (const char *tres :

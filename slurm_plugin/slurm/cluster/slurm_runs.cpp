@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "slurm_plugin/slurm/cluster/slurm_cluster.h"
+#include "slurm_plugin/slurm/cluster/slurm_lists.h"
 #include "slurm_plugin/slurm/cluster/slurm_records.h"
 
 namespace ringrt::slurm {
@@ -43,6 +44,7 @@ std::optional<SlurmCluster::SiteConf> SlurmCluster::site_conf() {
         .launch_s = conf->batch_start_timeout + std::min<time_t>(10, conf->msg_timeout),
         .has_slurmdbd =
             bounded_text(conf->accounting_storage_type, 256).find("slurmdbd") != std::string::npos,
+        .cpus_per_gpu = default_cpus_per_gpu(conf->job_defaults_list),
         .nice_sets_priority = bounded_text(conf->priority_type, 256) == "priority/basic",
         .enforces_limits = (conf->accounting_storage_enforce & kEnforceLimits) != 0,
         .ends_steps = conf->wait_time != 0,

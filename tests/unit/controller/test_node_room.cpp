@@ -342,6 +342,16 @@ TEST(idle_gpus_whose_cpus_another_job_gets_are_left_alone) {
     ck_assert_int_eq(site.plan().pools[0].capacity.node_gpus[0], 2);
 }
 
+// They are the site's default for each GPU.
+TEST(no_job_grows_onto_gpus_without_the_cpus_that_it_has_for_each) {
+    Site site(1);
+    site.malleable(1, {{0, 1}}, 4);
+    site.seen.jobs[0].cpus_per_task = 1;
+    site.use(0, 8, 0);
+    ck_assert_int_eq(site.plan().pools[0].free.node_gpus[0], 1);
+    ck_assert_int_eq(site.target(), 2);
+}
+
 TEST(whole_cores_are_allocated) {
     Site site(1);
     site.malleable(1, {{0, 4}}, 1);

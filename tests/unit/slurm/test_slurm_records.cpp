@@ -204,6 +204,30 @@ TEST(licences_are_known_by_name) {
     ck_assert(licence_names("").empty() && licence_names(",,:3,").empty());
 }
 
+TEST(cpus_and_memory_per_gpu_are_those_of_all_its_gpus) {
+    slurm_job_info_t job{};
+    char tres[] = "gres:gpu:3", requested[] = "gres:gpu:12", site[] = "gpu:12", other[] = "nic:5";
+    job.job_state = JOB_PENDING;
+    job.num_cpus = 2;
+    job.cpus_per_task = NO_VAL16;
+    job.tres_per_job = tres;
+    const auto cpus = [&](char *per_gpu) {
+        job.cpus_per_tres = job.mem_per_tres = per_gpu;
+        return ringrt::slurm::job_record(job, {}).cpus_requested;
+    };
+    ck_assert_int_eq(cpus(nullptr), 2);
+    ck_assert_int_eq(cpus(other), 2);
+    for (char *per_gpu : {requested, site}) {
+        ck_assert_int_eq(cpus(per_gpu), 36);
+        ck_assert_uint_eq(ringrt::slurm::job_record(job, {}).memory.total_mb(3, 2, 1), 36);
+    }
+    job.cpus_per_task = 2;
+    ck_assert_int_eq(cpus(site), 2);
+    job.cpus_per_task = 1;
+    job.job_state = JOB_RUNNING;  // then Slurm shows what it has
+    ck_assert_int_eq(cpus(site), 2);
+}
+
 // A timeout and a lost node have exit code 0 as well.
 TEST(only_slurms_own_state_makes_a_job_completed) {
     const auto end = [](uint32_t state) {
