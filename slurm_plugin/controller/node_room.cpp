@@ -117,7 +117,7 @@ int NodeRoom::usable_after(const Node &node, const NodeDemand &demand, int idle)
     const auto limit = [&](const Amount &amount, int64_t wanted, int64_t per_gpu) {
         if (amount.all <= 0 || per_gpu <= 0) return;
         const int64_t left = std::max<int64_t>(0, amount.free - wanted) / per_gpu;
-        const int64_t without_others = (amount.all - amount.of_gpu_jobs) / per_gpu;
+        const int64_t without_others = (amount.all - amount.lent - amount.lent_whole) / per_gpu;
         if (left < std::min<int64_t>(idle, without_others)) usable = std::min(usable, left);
     };
     limit(node.cpus, demand.cpus, cpus_per_gpu_.value_or(1));

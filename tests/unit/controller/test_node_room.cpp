@@ -333,6 +333,13 @@ TEST(nothing_is_kept_for_a_job_that_lacks_other_jobs_cpus) {
     ck_assert_int_eq(plan.pools[0].free.node_gpus[0], 2);
 }
 
+TEST(idle_gpus_beside_a_rigid_job_with_all_cpus_are_no_capacity) {
+    Site site(2);
+    site.malleable(1, {{0, 4}}, 4);
+    site.add({{1, 1}}, kNodeCpus);
+    ck_assert_int_eq(site.plan().pools[0].free.node_gpus[1], 0);
+}
+
 TEST(idle_gpus_whose_cpus_another_job_gets_are_left_alone) {
     Site site(1);
     site.malleable(1, {{0, 1}}, 4);
