@@ -32,7 +32,9 @@ void Applications::learn(const JobRecord &job, double now_s) {
     for (int i = 0; i < telemetry.samples; ++i)
         set_speed(application, telemetry.speed[i].gpus, telemetry.speed[i].step_ms);
     set_speed(application, telemetry.gpus, telemetry.step_ms);
-    if (job.intent && job.intent->restart_s > 0)
+    // A run's start-up is known from its first report on. Until then the record has that of the run
+    // before, which may have started much faster.
+    if (job.intent && job.intent->restart_s > 0 && job.intent->base_step >= 0)
         application.restart_s = job.intent->restart_s + job.intent->start_up_s;
     if (telemetry.steps_left >= 0)
         application.steps_total =

@@ -92,8 +92,32 @@ TEST(the_cost_of_a_restart_includes_the_start_up) {
     known.learn(job, 5);
     ck_assert_double_eq(known.find(job)->restart_s, 0);  // it has not restarted yet
     job.intent->restart_s = 2;
+    job.intent->base_step = 5;
     known.learn(job, 6);
     ck_assert_double_eq(known.find(job)->restart_s, 32);
+}
+
+// A restarted job has the start-up of its last run in its record until the new run reports. If the
+// first start of the program was the faster one, all jobs of its name would seem cheap to restart.
+TEST(a_restart_is_learned_from_a_run_that_has_reported) {
+    Applications known;
+    JobRecord job = telling("conv", {{1, 100}, {2, 60}});
+    job.restarts = 1;
+    job.intent = ringrt::records::Intent{.gpus_min = 1, .gpus_max = 8};
+    job.intent->restart_s = 2;
+    job.intent->start_up_s = 30;
+    job.intent->base_step = -1;
+    known.learn(job, 5);
+    ck_assert_double_eq(known.find(job)->restart_s, 0);
+    job.intent->start_up_s = 119;
+    job.intent->base_step = 10;
+    known.learn(job, 6);
+    ck_assert_double_eq(known.find(job)->restart_s, 121);
+    // Its next restart has begun.
+    job.intent->base_step = -1;
+    job.intent->restart_s = 3;
+    known.learn(job, 7);
+    ck_assert_double_eq(known.find(job)->restart_s, 121);
 }
 
 // The time at which a run began to train comes from its node, and its owner can forge it.
