@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -206,6 +207,29 @@ TEST(costly_restarts_are_rarer) {
         }
         ck_assert_msg(2 * big < small, "%s: %d restarts of big jobs, %d of small", name, big,
                       small);
+    }
+}
+
+// With --whole-restarts a job keeps the size for which it restarts at least until it runs again.
+// Otherwise the next arrival may cut the restart short.
+TEST(a_whole_restart_is_not_cut_short) {
+    std::string jobs = "JobID|JobName|Submit|ElapsedRaw|AllocTRES\n";
+    for (int i = 0; i < 60; ++i)
+        jobs += std::to_string(i) + "|a|" + std::to_string(97 * i) + "|1300|gres/gpu=4\n";
+    const Workload workload = read_text("sacct.txt", jobs);
+    for (const bool whole : {false, true}) {
+        SimOptions options{.nodes = 4, .gpus_per_node = 4, .restart_s = 120, .start_s = 120};
+        options.interval_s = 10;
+        options.whole_restarts = whole;
+        options.timeline = true;
+        const RunResult run = simulate(workload, parse_policy("doubling@oracle"), options);
+        int restarts = 0;
+        for (const JobResult &job : run.jobs) restarts += job.restarts;
+        const auto cut = std::ranges::count_if(
+            run.spans, [](const Span &span) { return span.to_s - span.from_s < 119.9; });
+        ck_assert_int_gt(restarts, 10);
+        ck_assert_msg((cut == 0) == whole, "%d of %zu spans end during a start", int(cut),
+                      run.spans.size());
     }
 }
 
