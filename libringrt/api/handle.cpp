@@ -46,6 +46,7 @@ void make_resizer(ringrt_t &rt) {
                 },
             .asked_to_leave = [&rt] { return rt.aborted || rt.boundary->asked_to_leave(); },
             .layout = [&rt] { return rt.boundary->layout_hash(); },
+            .gpu = [&rt] { return rt.registered.gpu(); },
             .keep = [&rt] { return rt.boundary->ranks_to_keep(); }},
         rt.own, rt.registered.buffers(), rt.rows);
     rt.boundary->set_resizer(rt.resizer.get());

@@ -53,11 +53,21 @@ Registered::Place Registered::place_of(const std::string &name) const {
 }
 
 Status Registered::find_device(checkpoint::Buffer &buffer) {
-    if (!gpu_memory_) gpu_memory_ = std::make_unique<GpuMemory>(find_gpu(), options_);
-    const int device = buffer.bytes > 0 ? gpu_memory_->device_of(buffer.data) : -1;
+    const int device = buffer.bytes > 0 ? gpu_memory().device_of(buffer.data) : -1;
     if (device < 0) return {};
-    buffer.device = gpu_memory_.get();
-    return gpu_memory_->open(device, buffer.parameter.name.c_str());
+    buffer.device = &gpu_memory();
+    return gpu_memory().open(device, buffer.parameter.name.c_str());
+}
+
+GpuMemory &Registered::gpu_memory() {
+    if (!gpu_memory_) gpu_memory_ = std::make_unique<GpuMemory>(find_gpu(), options_);
+    return *gpu_memory_;
+}
+
+int Registered::gpu() {
+    for (const checkpoint::Buffer &held : buffers_)
+        if (held.device != nullptr) return gpu_memory().device_of(held.data);
+    return gpu_memory().current_device();
 }
 
 }  // namespace ringrt

@@ -24,6 +24,8 @@ class Registered {
     void remove(const std::string &name);
     // Sets a described buffer's device.
     Status find_device(checkpoint::Buffer &buffer);
+    // The GPU that holds buffers, or else the one that the program has made current; -1: none.
+    [[nodiscard]] int gpu();
     // The buffer of that name is now here, or another part of it.
     void replace(const checkpoint::Buffer &buffer);
     [[nodiscard]] bool contains(const std::string &name) const { return find(name) != nullptr; }
@@ -32,10 +34,11 @@ class Registered {
 
   private:
     using Place = std::vector<checkpoint::Buffer>::const_iterator;
+    GpuMemory &gpu_memory();
     [[nodiscard]] Place place_of(const std::string &name) const;
 
     const GpuMemoryOptions options_;
-    std::unique_ptr<GpuMemory> gpu_memory_;    // set when a buffer is added
+    std::unique_ptr<GpuMemory> gpu_memory_;    // made when it is first needed
     std::vector<checkpoint::Buffer> buffers_;  // by name
 };
 

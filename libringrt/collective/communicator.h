@@ -171,6 +171,14 @@ class Communicator {
     [[nodiscard]] ringrt_status_t copy_here(void *out, const void *in, size_t bytes);
     // For points in streams; any thread may use it once on_gpu() has found a buffer.
     [[nodiscard]] DeviceCollectives &device();
+    // Collective; between start() and the first buffer on a GPU. Starts NCCL if the ranks are going
+    // to use it, so that the first reduction does not: DeviceCollectives::start_ahead().
+    [[nodiscard]] ringrt_status_t start_nccl_ahead(int device);
+    // From any thread: start_nccl_ahead() ends soon, and leaves NCCL's start to the first
+    // reduction.
+    void skip_nccl_ahead() noexcept;
+    // The GPU with which NCCL has started; -1: none.
+    [[nodiscard]] int nccl_device();
     // Calls body(device), serialized with all other calls. The body may call all of
     // DeviceCollectives and is collective if they are. The communicator then watches what the body
     // has enqueued.

@@ -40,6 +40,7 @@ struct Communicator::Impl {
     int ranks_per_node = 1;                     // on the fullest node
     std::unique_ptr<DeviceCollectives> device;  // for GPU buffers
     OpHeader last_barrier_op;                   // of the last meeting for GPU buffers
+    std::atomic<bool> skips_nccl_ahead{false};
     uint32_t calls = 0, gpu_calls = 0, gpu_hash = 0;
     struct Release {
         void operator()(void *each) const { ::free(each); }

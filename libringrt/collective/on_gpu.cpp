@@ -9,8 +9,9 @@
 namespace ringrt {
 
 std::unique_ptr<DeviceCollectives> Communicator::Impl::make_device() {
+    const auto find = config.find_gpu ? config.find_gpu : [] { return find_gpu(); };
     return std::make_unique<DeviceCollectives>(
-        self, topology, config.find_gpu ? config.find_gpu() : find_gpu(),
+        self, topology, find(),
         DeviceCollectives::Host{
             .meet = [this](const Work &work) -> Status {
                 if (self.size == 1) return {};
@@ -26,7 +27,9 @@ std::unique_ptr<DeviceCollectives> Communicator::Impl::make_device() {
             },
             .allreduce_on_rail = [this](const Work &work) { return allreduce_on_rail(work); },
             .watch = [this] { return watch(last_barrier_op); },
-            .start_timeout_ms = config.start_timeout_ms});
+            .start_timeout_ms = config.start_timeout_ms,
+            .another = find,
+            .skips_ahead = [this] { return skips_nccl_ahead.load(); }});
 }
 
 // FNV-1a hash of what must be the same on all ranks.
@@ -113,6 +116,20 @@ ringrt_status_t Communicator::set_stream(void *stream) {
             return {};
         },
         Impl::kBesideRequests);
+}
+
+ringrt_status_t Communicator::start_nccl_ahead(int device) {
+    return impl_->guarded([&]() -> Status {
+        RINGRT_TRY(check_started(impl_->started));
+        return impl_->device->start_ahead(device);
+    });
+}
+
+void Communicator::skip_nccl_ahead() noexcept { impl_->skips_nccl_ahead = true; }
+
+int Communicator::nccl_device() {
+    const std::scoped_lock lock(impl_->call_mutex);
+    return impl_->device != nullptr ? impl_->device->nccl_device() : -1;
 }
 
 DeviceCollectives &Communicator::device() { return *impl_->device; }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -28,13 +29,6 @@ int requested_route() {
 }
 
 }  // namespace
-
-// What each rank reports about itself before the first reduction.
-struct DeviceCollectives::RankGpu {
-    Gpu::Name gpu;
-    int32_t requested;
-    uint8_t has_nccl, can_reduce, zero[2];
-};
 
 DeviceCollectives::~DeviceCollectives() {
     if (gpu_ == nullptr) return;
@@ -69,18 +63,23 @@ Status DeviceCollectives::memory_kind_of(const void *send, const void *recv, boo
                             self_.rank, of_send, of_recv)};
     }
     std::lock_guard lock(open_mutex_);
-    return gpu_->open(of_send);
+    RINGRT_TRY(gpu_->open(of_send));
+    device_ = of_send;
+    return {};
 }
 
-// Polls fast at first. Checks for lost ranks and the deadline once per slice.
-Status DeviceCollectives::wait(const char *phase, uint32_t timeout_ms) {
-    constexpr auto kBusy = std::chrono::microseconds(200), kNap = std::chrono::microseconds(50);
+// Polls fast at first, unless training continues meanwhile. Checks for lost ranks and the deadline
+// once per slice.
+Status DeviceCollectives::wait(Gpu &gpu, const char *phase, uint32_t timeout_ms) {
+    const bool ahead = &gpu == ahead_.gpu.get();
+    const auto kBusy = std::chrono::microseconds(ahead ? 0 : 200),
+               kNap = std::chrono::microseconds(ahead ? 1000 : 50);
     Deadline deadline(self_, phase, timeout_ms);
     auto start = Clock::now(), looked = start;
     for (;;) {
         Gpu::State state = Gpu::State::Running;
-        Status status = gpu_->look(&state);
-        if (status.ok() && state == Gpu::State::Over) return {};
+        Status status = gpu.look(&state);
+        if (status.ok() && (state == Gpu::State::Over || (ahead && host_.skips_ahead()))) return {};
         auto now = Clock::now();
         if (status.ok() && (self_.aborted || now - looked > std::chrono::milliseconds(kSliceMs))) {
             looked = now;
@@ -175,17 +174,19 @@ Status DeviceCollectives::choose(const std::vector<RankGpu> &gpus) {
                         self_.rank, kRouteNames[route_])};
 }
 
+DeviceCollectives::RankGpu DeviceCollectives::report(Gpu &gpu) {
+    return {.gpu = gpu.name(), .requested = requested_route(), .has_nccl = gpu.has_nccl()};
+}
+
 Status DeviceCollectives::agree(const Work &work) {
-    RankGpu mine{.gpu = gpu_->name(), .requested = requested_route(), .has_nccl = gpu_->has_nccl()};
+    RankGpu mine = report(*gpu_);
     mine.can_reduce = !mine.has_nccl || self_.size > 1 ? gpu_->can_reduce() : 0;
+    mine.ahead = ahead_.gpu != nullptr && ahead_.device == device_;
     std::vector<RankGpu> gpus(size_t(self_.size), RankGpu{});
     RINGRT_TRY(host_.all_gather(&mine, gpus.data(), sizeof mine));
     RINGRT_TRY(choose(gpus));
-    std::vector<int> all(size_t(self_.size), 0);
-    for (int r = 0; r < self_.size; ++r) all[size_t(r)] = r;
-    if (route_ == Nccl) RINGRT_TRY(start_nccl(all, "the start of NCCL"));
-    if (route_ == Hierarchical)
-        RINGRT_TRY(start_nccl(neighbours(), "the start of NCCL on the node"));
+    if (const bool started = take_ahead(gpus); is_nccl(route_) && !started)
+        RINGRT_TRY(start_nccl(*gpu_, route_));
     if (route_ == Ipc) {
         bool all_could = false;
         RINGRT_TRY(open_staging(kStagingBytes, &all_could));
@@ -205,15 +206,19 @@ Status DeviceCollectives::agree(const Work &work) {
     return {};
 }
 
-Status DeviceCollectives::start_nccl(const std::vector<int> &ranks, const char *phase) {
+Status DeviceCollectives::start_nccl(Gpu &gpu, Route route) {
+    const char *phase = route == Nccl ? "the start of NCCL" : "the start of NCCL on the node";
+    std::vector<int> ranks(size_t(self_.size), 0);
+    std::iota(ranks.begin(), ranks.end(), 0);
+    if (route == Hierarchical) ranks = neighbours();
     Gpu::Secret mine{};
     bool first = ranks.front() == self_.rank;
-    if (first) RINGRT_TRY(gpu_->nccl_unique_id(&mine));
+    if (first) RINGRT_TRY(gpu.nccl_unique_id(&mine));
     std::vector<Gpu::Secret> all(size_t(self_.size), Gpu::Secret{});
     RINGRT_TRY(host_.all_gather(&mine, all.data(), sizeof mine));
     int index = int(std::find(ranks.begin(), ranks.end(), self_.rank) - ranks.begin());
-    Status started = gpu_->nccl_start(all[size_t(ranks.front())], index, int(ranks.size()));
-    if (started.ok()) started = wait(phase, host_.start_timeout_ms);
+    Status started = gpu.nccl_start(all[size_t(ranks.front())], index, int(ranks.size()));
+    if (started.ok()) started = wait(gpu, phase, host_.start_timeout_ms);
     // NCCL decides whether ranks may share a GPU. It allows it between ranks with different
     // NCCL_HOSTID.
     if (shared_ && started.code == RINGRT_SYSTEM_ERROR)
@@ -247,6 +252,7 @@ Status DeviceCollectives::open_staging(size_t each, bool *all_could) {
 }
 
 Status DeviceCollectives::end() {
+    ahead_.gpu.reset();
     if (!opened_) return {};
     if (!pending_.empty()) {
         RINGRT_TRY(after_last());

@@ -52,6 +52,8 @@ class DeviceCollectives {
         std::function<Status(const Work &)> allreduce_on_rail;  // ranks of one local index
         std::function<Status()> watch;                          // fails if a rank is lost
         uint32_t start_timeout_ms = 120000;                     // of NCCL's start
+        std::function<std::unique_ptr<Gpu>()> another{};        // one more instance
+        std::function<bool()> skips_ahead{};                    // ends start_ahead(); any thread
     };
     DeviceCollectives(const RankContext &self, const Topology &topology, std::unique_ptr<Gpu> gpu,
                       Host host)
@@ -80,6 +82,16 @@ class DeviceCollectives {
         if (gpu_ != nullptr) gpu_->free(memory, false);
     }
 
+    // Collective; before all other functions, and from any thread. If every rank names its GPU
+    // (`device`; -1: none, or not known) and the route will be NCCL's, starts NCCL, which the first
+    // call then finds started. Otherwise, or if a rank's buffers turn out to be on another GPU, the
+    // first call starts NCCL. A failure is this communicator's.
+    Status start_ahead(int device);
+    // The GPU with which NCCL has started; -1: none.
+    [[nodiscard]] int nccl_device() const {
+        return ahead_.gpu != nullptr ? ahead_.device : uses_nccl() ? device_.load() : -1;
+    }
+
     // Collective. Agrees on a route at the first call; `work` describes it. *in_stream_order: the
     // route is nccl.
     Status open(const Work &work, bool *in_stream_order);
@@ -104,9 +116,7 @@ class DeviceCollectives {
     // From another thread, every few milliseconds while a function of this class runs: ends a call
     // of NCCL that waits for a lost rank, or for too long.
     void watch_call();
-    [[nodiscard]] bool uses_nccl() const {
-        return opened_ && (route_ == Nccl || route_ == Hierarchical);
-    }
+    [[nodiscard]] bool uses_nccl() const { return opened_ && is_nccl(route_); }
     [[nodiscard]] bool pending() const { return !pending_.empty(); }
     // A call has failed, here or at another rank: releases the streams that wait for NCCL.
     void give_up();
@@ -121,15 +131,29 @@ class DeviceCollectives {
         pending_.clear();
         last_ = nullptr;
         (void)gpu_.release();
+        (void)ahead_.gpu.release();
     }
 
   private:
     static constexpr const char *kByNccl = "a sum by NCCL";
     enum Route : int { Auto, Nccl, Hierarchical, Ipc, Through, kRoutes };
-    struct RankGpu;
+    // What each rank reports about itself before NCCL's start or the first reduction.
+    struct RankGpu {
+        Gpu::Name gpu{};
+        int32_t requested = 0;
+        uint8_t has_nccl = 0, can_reduce = 0;
+        uint8_t ahead =
+            0;  // before the first reduction: NCCL has started; before: its GPU is known
+        uint8_t zero = 0;
+    };
+    [[nodiscard]] static RankGpu report(Gpu &gpu);
     Status agree(const Work &work);
     Status choose(const std::vector<RankGpu> &gpus);
-    Status start_nccl(const std::vector<int> &ranks, const char *phase);
+    [[nodiscard]] static bool is_nccl(Route route) {
+        return route == Nccl || route == Hierarchical;
+    }
+    [[nodiscard]] bool take_ahead(const std::vector<RankGpu> &gpus);
+    Status start_nccl(Gpu &gpu, Route route);
     Status open_staging(size_t each, bool *all_could);
     Status with_nccl_per_node(const Work &work);
     Status with_ipc(const Work &work);
@@ -140,8 +164,8 @@ class DeviceCollectives {
     Status until_entered(const char *phase);
     Status failed(Status status, const char *phase);
     Status with_lost_rank(Status status);
-    Status wait(const char *phase) { return wait(phase, self_.timeout_ms); }
-    Status wait(const char *phase, uint32_t timeout_ms);
+    Status wait(const char *phase) { return wait(*gpu_, phase, self_.timeout_ms); }
+    Status wait(Gpu &gpu, const char *phase, uint32_t timeout_ms);
     Status make(size_t bytes, bool host, void **out);
     void release();
     [[nodiscard]] std::vector<int> neighbours() const;
@@ -167,6 +191,13 @@ class DeviceCollectives {
     } nccl_call_;
     bool opened_ = false, shared_ = false;  // shared_: two ranks use one GPU
     Route route_ = Auto;
+    std::atomic<int> device_ = -1;  // that gpu_ has opened
+    // Another instance, because nothing says for certain which GPU the first buffer is on.
+    struct Ahead {
+        std::unique_ptr<Gpu> gpu;  // null: NCCL was not started ahead, or it was taken over
+        int device = -1;
+        Route route = Auto;
+    } ahead_;
     void *staging_ = nullptr, *part_ = nullptr, *bounce_ = nullptr;  // bounce_ is host memory
     std::vector<void *> mapped_;                                     // staging memory by rank
 };

@@ -30,6 +30,7 @@ Status DeviceCollectives::with_lost_rank(Status status) {
 
 void DeviceCollectives::give_up() {
     if (gpu_ != nullptr) gpu_->nccl_end(true);
+    ahead_.gpu.reset();
     pending_.clear();
     last_ = nullptr;
 }

@@ -47,6 +47,8 @@ class Gpu {
     virtual ~Gpu() = default;
     // The GPU that holds `memory`; -1 if it is ordinary memory.
     [[nodiscard]] virtual int device_of(const void *memory) = 0;
+    // The GPU that the program has made current in this thread; -1: none.
+    [[nodiscard]] virtual int current_device() { return -1; }
     // All later calls use this GPU. May be called again with the same one.
     virtual Status open(int device) = 0;
     [[nodiscard]] virtual Name name() const = 0;
@@ -91,6 +93,8 @@ class Gpu {
     [[nodiscard]] virtual bool has_nccl() = 0;
     virtual Status nccl_unique_id(Secret *out) = 0;
     virtual Status nccl_start(const Secret &secret, int rank, int ranks) = 0;
+    // Takes over what `other`, of the same type and on the same GPU, has started.
+    virtual void take_nccl(Gpu &other) { (void)other; }
     // Makes the calls as one group. May wait for other ranks, until nccl_stop(). They may not be in
     // the stream yet on return: no other call until entered() says so.
     virtual Status nccl_call(std::span<const Call> calls, Stream stream) = 0;

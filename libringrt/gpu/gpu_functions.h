@@ -22,7 +22,7 @@ namespace ringrt {
     X(cuEventElapsedTime) X(cuMemAlloc) X(cuMemFree) X(cuMemHostAlloc) X(cuMemFreeHost)       \
     X(cuMemcpyAsync) X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle)        \
     X(cuModuleLoadData) X(cuModuleGetFunction) X(cuModuleUnload) X(cuLaunchKernel)            \
-    X(cuThreadExchangeStreamCaptureMode) X(cuMemGetInfo)
+    X(cuThreadExchangeStreamCaptureMode) X(cuMemGetInfo) X(cuCtxGetDevice)
 #define RINGRT_NCCL_FUNCTIONS(X)                                                              \
     X(ncclGetErrorString) X(ncclGetUniqueId) X(ncclCommInitRankConfig) X(ncclCommSplit)       \
     X(ncclCommGetAsyncError) X(ncclCommFinalize) X(ncclCommDestroy) X(ncclCommAbort)          \

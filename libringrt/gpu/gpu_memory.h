@@ -32,6 +32,8 @@ class GpuMemory final : public DeviceMemory {
     [[nodiscard]] int device_of(const void *memory) {
         return ringrt::device_of(gpu_.get(), memory);
     }
+    // The GPU that the program has made current in this thread; -1: none.
+    [[nodiscard]] int current_device() { return gpu_ == nullptr ? -1 : gpu_->current_device(); }
     // Call it before the functions below; `buffer` names a buffer on that GPU. UNSUPPORTED if this
     // libringrt cannot use GPUs; INVALID_ARGUMENT if another GPU is open.
     Status open(int device, const char *buffer);

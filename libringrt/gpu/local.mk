@@ -9,6 +9,7 @@ libcollective_la_SOURCES += \
 	libringrt/gpu/gpu.h \
 	libringrt/gpu/gpu_memory.cpp \
 	libringrt/gpu/gpu_memory.h \
+	libringrt/gpu/nccl_ahead.cpp \
 	libringrt/gpu/stream_order.cpp
 EXTRA_DIST += libringrt/gpu/reduce.cu libringrt/gpu/nccl.cpp libringrt/gpu/nvidia_gpu.cpp libringrt/gpu/nvidia_gpu.h \
 	libringrt/gpu/no_gpu.cpp libringrt/gpu/gpu_functions.h libringrt/gpu/cuda_here.h libringrt/gpu/nccl_comm.cpp \

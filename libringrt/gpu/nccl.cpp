@@ -38,6 +38,8 @@ Status NvidiaGpu::nccl_start(const Secret &secret, int rank, int ranks) {
     return with_context(comm_->start(id, rank, ranks), "ncclCommInitRankConfig");
 }
 
+void NvidiaGpu::take_nccl(Gpu &other) { comm_ = std::move(static_cast<NvidiaGpu &>(other).comm_); }
+
 Status NvidiaGpu::nccl_call(std::span<const Call> calls, Stream stream) {
     Here here(*this);
     const ncclResult_t called =

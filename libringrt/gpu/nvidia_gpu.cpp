@@ -56,6 +56,11 @@ int NvidiaGpu::device_of(const void *memory) {
     return on_gpu ? device : -1;
 }
 
+int NvidiaGpu::current_device() {
+    CUdevice device = -1;
+    return cuda_.cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : -1;
+}
+
 Status NvidiaGpu::open(int device) {
     if (device_ == device) return {};
     if (device_ >= 0) {

@@ -17,6 +17,7 @@ class NvidiaGpu : public Gpu {
     explicit NvidiaGpu(const CudaFunctions &cuda) : cuda_(cuda) {}
     ~NvidiaGpu() override;
     int device_of(const void *memory) override;
+    int current_device() override;
     Status open(int device) override;
     Name name() const override { return name_; }
     Status check_not_captured(void *stream) override;
@@ -40,6 +41,7 @@ class NvidiaGpu : public Gpu {
     bool has_nccl() override;
     Status nccl_unique_id(Secret *out) override;
     Status nccl_start(const Secret &secret, int rank, int ranks) override;
+    void take_nccl(Gpu &other) override;
     Status nccl_call(std::span<const Call> calls, Stream stream) override;
     Status entered(bool *out) override;
     void nccl_stop() override;

@@ -28,17 +28,25 @@ void Resizer::shrink() {
     if (!machine_.stays()) return;
     number_ = 0;
     forming_ = std::make_unique<Forming>(
-        config(shrink_file(options_.directory, machine_.offer()), options_.rank, machine_.keep()));
+        config(shrink_file(options_.directory, machine_.offer()), options_.rank, machine_.keep()),
+        present().nccl_device());
 }
 
 void Resizer::call_off() {
     if (number_ == 0) shrink_from_s_ = monotonic_s() + kAgain_s;
+    if (forming_ && forming_->state() == Formed::failed) {
+        const Status why = forming_->outcome();
+        if (why.code != RINGRT_PEER_LOST)
+            log_line(why.message +
+                     (number_ > 0 ? ": no extension joins now" : ": no node leaves now"));
+    }
     drop_forming();
 }
 
 // In a planned shrink it has formed here. After a loss it may still be under way: it needs only the
-// ranks that stay.
+// ranks that stay, and does not wait for NCCL.
 Status Resizer::replace(Position &position) {
+    forming_->skip_nccl();
     const double until_s = monotonic_s() + kFormingMost_s;
     while (forming_->state() == Formed::under_way && monotonic_s() < until_s)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -10,7 +10,7 @@
 
 namespace ringrt::live {
 
-inline constexpr uint32_t kJoinVersion = 1;
+inline constexpr uint32_t kJoinVersion = 2;
 
 struct JoinRequest {
     uint32_t version = kJoinVersion;

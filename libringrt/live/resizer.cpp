@@ -136,7 +136,8 @@ void Resizer::form() {
     const int rank = present().rank();
     number_ = machine_.offer();
     forming_ = std::make_unique<Forming>(
-        config(join_file(options_.directory, number_), rank, machine_.ranks_then()));
+        config(join_file(options_.directory, number_), rank, machine_.ranks_then()),
+        present().nccl_device());
     if (listener_) listener_->invite(number_, machine_.ranks(), machine_.ranks_then());
 }
 
@@ -251,7 +252,7 @@ Status Resizer::join(Position &position) {
     constexpr uint32_t kAgain_ms = 3000;
     RankContext self;
     self.warn = log_line;
-    for (;;) {
+    for (int pause_ms = 0;;) {
         Deadline deadline(self, "join",
                           was_member_ ? std::min(kAgain_ms, options_.start_timeout_ms)
                                       : options_.start_timeout_ms);
@@ -259,10 +260,25 @@ Status Resizer::join(Position &position) {
         JoinAnswer answer;
         RINGRT_TRY(base.ask(options_.directory, request, &deadline, options_.asked_to_leave));
         Status invited = await_invitation(base, &answer);
+        const bool called_off = invited.ok();
         if (invited.ok()) invited = receive(base, answer, position);
         if (invited.code != RINGRT_PEER_LOST) return invited;
         was_member_ = true;  // called off, or the base is gone: look once more
+        if (called_off) RINGRT_TRY(rest(&pause_ms));
     }
+}
+
+// Each try costs the base's ranks a forming, and NCCL's start.
+Status Resizer::rest(int *pause_ms) const {
+    constexpr int kFirst_ms = 100, kMost_ms = 5000;
+    const double until_s = monotonic_s() + *pause_ms / 1e3;
+    while (monotonic_s() < until_s) {
+        if (options_.asked_to_leave())
+            return {RINGRT_ABORTED, "signalled to leave before it had joined"};
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    *pause_ms = std::clamp(2 * *pause_ms, kFirst_ms, kMost_ms);
+    return {};
 }
 
 Status Resizer::await_invitation(JoinConnection &base, JoinAnswer *answer) {
@@ -276,7 +292,8 @@ Status Resizer::await_invitation(JoinConnection &base, JoinAnswer *answer) {
 
 Status Resizer::receive(JoinConnection &base, const JoinAnswer &answer, Position &position) {
     forming_ = std::make_unique<Forming>(
-        config(join_file(options_.directory, answer.number), answer.rank, answer.size));
+        config(join_file(options_.directory, answer.number), answer.rank, answer.size),
+        options_.gpu());
     state_.touch();
     Status met;
     while (met.ok() && forming_->state() == Formed::under_way) {
@@ -286,8 +303,7 @@ Status Resizer::receive(JoinConnection &base, const JoinAnswer &answer, Position
         if (options_.asked_to_leave())
             met = {RINGRT_ABORTED, "signalled to leave before it had joined"};
     }
-    if (met.ok() && forming_->state() == Formed::failed)
-        met = {RINGRT_PEER_LOST, forming_->last_error()};
+    if (met.ok() && forming_->state() == Formed::failed) met = forming_->outcome();
     Header header;
     if (met.ok()) met = transfer(forming_->communicator(), header);
     if (met.ok() && (header.levels < 2 || header.levels > kLevelsMax))

@@ -46,6 +46,7 @@ struct ResizerOptions {
     std::function<void(Communicator &)> use;  // makes this the ranks' communicator
     std::function<bool()> asked_to_leave;     // whether an extension's rank is signalled to leave
     std::function<uint64_t()> layout;         // hash of registered buffers, batch and seed
+    std::function<int()> gpu;        // that a rank outside is going to use; -1: none, or not known
     std::function<uint32_t()> keep;  // the ranks that the base is asked to keep; 0: no order
 };
 
@@ -118,6 +119,7 @@ class Resizer {
     Status settle(Position &position);
     Status settle_once(Position &position);
     Status join(Position &position);
+    Status rest(int *pause_ms) const;
     Status await_invitation(JoinConnection &base, JoinAnswer *answer);
     Status receive(JoinConnection &base, const JoinAnswer &answer, Position &position);
 

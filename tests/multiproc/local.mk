@@ -215,6 +215,13 @@ tests_multiproc_test_live_gpu_gradients_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS
 tests_multiproc_test_live_gpu_gradients_LDADD = libapi.la libruntime.la libgradients.la libcollective.la \
 	libbase.la $(CHECK_LIBS)
 
+check_PROGRAMS += tests/multiproc/test_live_nccl
+TESTS += tests/multiproc/test_live_nccl
+tests_multiproc_test_live_nccl_SOURCES = tests/multiproc/test_live_nccl.cpp tests/support/fake_gpu.h $(live_headers)
+tests_multiproc_test_live_nccl_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_live_nccl_LDADD = libapi.la libruntime.la libgradients.la libcollective.la \
+	libbase.la $(CHECK_LIBS)
+
 # More than 2 GiB: needs 5 GiB of memory, so only "make check-large" runs it.
 EXTRA_PROGRAMS += tests/multiproc/test_large
 tests_multiproc_test_large_SOURCES = tests/multiproc/test_large.cpp tests/support/ranks.h tests/multiproc/layout.h

@@ -18,10 +18,6 @@ namespace {
 class LateNccl : public FakeGpu {
   public:
     using FakeGpu::FakeGpu;
-    ringrt::Status nccl_start(const Secret &secret, int rank, int ranks) override {
-        ranks_ = ranks;
-        return FakeGpu::nccl_start(secret, rank, ranks);
-    }
     ringrt::Status nccl_call(std::span<const Call> calls, Stream stream) override {
         {
             const std::scoped_lock lock(mutex_);
@@ -30,7 +26,8 @@ class LateNccl : public FakeGpu {
         ringrt::Status called = FakeGpu::nccl_call(calls, stream);
         const std::scoped_lock lock(mutex_);
         for (const Call &call : calls) {
-            const size_t ranks = call.kind == Call::AllGather ? static_cast<size_t>(ranks_) : 1;
+            const size_t ranks =
+                call.kind == Call::AllGather ? static_cast<size_t>(this->ranks()) : 1;
             const size_t bytes = call.count * ranks * ringrt::dtype_bytes(call.dtype);
             auto *at = static_cast<char *>(call.recv);
             late_.push_back({at, std::string(at, bytes)});
@@ -58,7 +55,7 @@ class LateNccl : public FakeGpu {
     }
     std::mutex mutex_;
     std::vector<Late> late_;
-    int queries_ = 0, ranks_ = 1;
+    int queries_ = 0;
 };
 
 }  // namespace

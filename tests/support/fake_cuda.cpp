@@ -15,6 +15,7 @@ void *memory = nullptr;
 int streams_to_refuse = 0;
 int contexts = 0;
 int captured = 0;  // a stream
+int current = -1;  // the program's GPU
 
 }  // namespace
 
@@ -29,6 +30,7 @@ void *fake_cuda_memory() {
 }
 void fake_cuda_refuse_streams(int number) { streams_to_refuse = number; }
 void *fake_cuda_captured_stream() { return &captured; }
+void fake_cuda_set_device(int device) { current = device; }
 int fake_cuda_contexts() { return contexts; }  // retained and not released
 
 // ---- the driver's functions -------------------------------------------------------------------
@@ -56,6 +58,11 @@ int cuDevicePrimaryCtxRetain(void **out, int) {
 }
 int cuDevicePrimaryCtxRelease_v2(int) {
     --contexts;
+    return 0;
+}
+int cuCtxGetDevice(int *device) {
+    if (current < 0) return 201;  // CUDA_ERROR_INVALID_CONTEXT
+    *device = current;
     return 0;
 }
 int cuCtxGetStreamPriorityRange(int *least, int *greatest) {

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "libringrt/gpu/gpu.h"
 #include "libringrt/reduce/reduce.h"
@@ -26,6 +27,7 @@ struct FakeGpuPlan {
     bool blocks = false;                 // a call does not return until NCCL is stopped
     int fail_after = -1;                 // NCCL fails after this many queries; -1: never
     int start_ms = 0;                    // how long NCCL's initialization takes
+    bool start_fails = false;            // NCCL's initialization fails at this rank
     std::atomic<int> *aborts = nullptr;  // counts the NCCL communicators that were aborted
 };
 
@@ -55,6 +57,7 @@ class FakeGpu : public Gpu {
         auto offset = size_t(static_cast<const char *>(memory) - static_cast<char *>(start));
         return offset < bytes ? plan_.number : -1;
     }
+    int current_device() override { return plan_.number; }
     Status open(int) override { return {}; }
     Name name() const override {
         Name out{};
@@ -103,7 +106,9 @@ class FakeGpu : public Gpu {
     }
     Status look(State *out) override {
         bool ignored = false;
-        *out = std::chrono::steady_clock::now() < up_at_ || stuck() ? State::Running : State::Over;
+        const bool starts = is_starting();
+        if (!starts) RINGRT_TRY(is_alone_on_its_gpu());
+        *out = starts || stuck() ? State::Running : State::Over;
         return entered(&ignored);
     }
     Status entered(bool *out) override {
@@ -155,14 +160,16 @@ class FakeGpu : public Gpu {
 
     bool has_nccl() override { return plan_.nccl; }
     Status nccl_unique_id(Secret *out) override {
-        std::string name =
+        const std::string name =
             "/dev/shm/fake-nccl-" + std::to_string(getpid()) + "-" + std::to_string(ids_made()++);
         memcpy(out->data(), name.c_str(), name.size() + 1);
         return {};
     }
+    // Does not wait for the others.
     Status nccl_start(const Secret &secret, int rank, int ranks) override {
-        const auto *name = reinterpret_cast<const char *>(secret.data());
-        int fd = ::open(name, O_RDWR | O_CREAT, 0600);
+        if (plan_.start_fails) return {RINGRT_SYSTEM_ERROR, "NCCL on GPU 0: as the test wants"};
+        file_ = reinterpret_cast<const char *>(secret.data());
+        int fd = ::open(file_.c_str(), O_RDWR | O_CREAT, 0600);
         if (ftruncate(fd, off_t(sizeof(Ring))) != 0) return {RINGRT_SYSTEM_ERROR, "ftruncate"};
         ring_ = static_cast<Ring *>(
             mmap(nullptr, sizeof(Ring), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
@@ -170,13 +177,13 @@ class FakeGpu : public Gpu {
         rank_ = rank, ranks_ = ranks;
         ring_->numbers[rank] = plan_.number;
         up_at_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(plan_.start_ms);
-        gate();
-        unlink(name);
-        for (int r = 0; r < ranks; ++r) {
-            if (r != rank && ring_->numbers[r] == plan_.number)
-                return {RINGRT_SYSTEM_ERROR, "NCCL on GPU 0: two ranks on one GPU"};
-        }
+        if (++ring_->started == ranks) unlink(file_.c_str());
         return {};
+    }
+    void take_nccl(Gpu &other) override {
+        auto &from = static_cast<FakeGpu &>(other);
+        ring_ = std::exchange(from.ring_, nullptr);
+        rank_ = from.rank_, ranks_ = from.ranks_, up_at_ = from.up_at_;
     }
     Status nccl_call(std::span<const Call> calls, Stream) override {
         while (plan_.blocks && !stopped_) usleep(1000);
@@ -188,10 +195,15 @@ class FakeGpu : public Gpu {
     void nccl_end(bool failed) override {
         if (failed && ring_ != nullptr && plan_.aborts != nullptr) ++*plan_.aborts;
         started_ = false;
+        if (ring_ != nullptr && ring_->started < ranks_) unlink(file_.c_str());
         ring_ = nullptr;
     }
 
+  protected:
+    [[nodiscard]] int ranks() const { return ranks_; }  // of NCCL
+
   private:
+    static constexpr int kRanksMost = 8;
     struct Point {
         explicit Point(bool behind_a_hang) : never(behind_a_hang) {}
         bool never;  // passed
@@ -239,17 +251,28 @@ class FakeGpu : public Gpu {
         return {};
     }
     struct Ring {
-        std::atomic<int> come;
-        int numbers[4];  // the ranks' GPUs
-        char data[4][1 << 20];
+        std::atomic<int> started, come;
+        int numbers[kRanksMost];  // the ranks' GPUs
+        char data[kRanksMost][1 << 20];
     };
+    [[nodiscard]] bool is_starting() const {
+        return std::chrono::steady_clock::now() < up_at_ ||
+               (ring_ != nullptr && ring_->started < ranks_);
+    }
+    [[nodiscard]] Status is_alone_on_its_gpu() const {
+        for (int r = 0; ring_ != nullptr && r < ranks_; ++r) {
+            if (r != rank_ && ring_->numbers[r] == plan_.number)
+                return {RINGRT_SYSTEM_ERROR, "NCCL on GPU 0: two ranks on one GPU"};
+        }
+        return {};
+    }
     void gate() {  // a barrier of all ranks
         int before = ring_->come++, goal = (before / ranks_ + 1) * ranks_;
         while (ring_->come < goal && !stopped_) usleep(20);
         left_alone_ = left_alone_ || ring_->come < goal;  // what it computes never ends
     }
-    static int &ids_made() {
-        static int count = 0;
+    static std::atomic<int> &ids_made() {
+        static std::atomic<int> count = 0;
         return count;
     }
     static std::map<void *, size_t> &known() {
@@ -257,7 +280,7 @@ class FakeGpu : public Gpu {
         return memory;
     }
     FakeGpuPlan plan_;
-    std::string name_;
+    std::string name_, file_;  // of memory to share, and of NCCL's ring
     size_t bytes_ = 0;
     Ring *ring_ = nullptr;
     int rank_ = 0, ranks_ = 1, looks_ = 0;

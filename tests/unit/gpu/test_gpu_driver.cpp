@@ -22,6 +22,7 @@ class Driver {
     [[nodiscard]] void *captured_stream() const {
         return call<void *()>("fake_cuda_captured_stream")();
     }
+    void set_device(int device) const { call<void(int)>("fake_cuda_set_device")(device); }
     [[nodiscard]] int contexts() const { return call<int()>("fake_cuda_contexts")(); }
 
   private:
@@ -111,6 +112,14 @@ TEST(a_gpu_whose_stream_could_not_be_made_is_not_open) {
     event.reset(), later.reset();
     gpu.reset();
     ck_assert_int_eq(driver.contexts(), 0);
+}
+
+TEST(the_gpu_that_the_program_has_made_current) {
+    const Driver driver(FAKE_DRIVER);
+    std::unique_ptr<Gpu> gpu = find_gpu();
+    ck_assert_int_eq(gpu->current_device(), -1);
+    driver.set_device(3);
+    ck_assert_int_eq(gpu->current_device(), 3);
 }
 #endif
 
