@@ -323,6 +323,7 @@ Status Resizer::receive(JoinConnection &base, const JoinAnswer &answer, Position
 void Resizer::finish(Position position) {
     if (is_outside() || released_) return;
     const bool shrinks = machine_.phase() == Phase::shrinking;
+    position.over = 1;
     if (machine_.level() > 0 || shrinks) (void)present().finish();
     const Act act = machine_.finished();
     if (act == Act::settle) (void)settle(position);

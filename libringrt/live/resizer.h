@@ -27,7 +27,7 @@ struct Position {
     uint32_t batch = 0;  // of a step from now on
     uint32_t torn = 0;   // 1: parts of two steps, because the sender of the newer was lost
     uint32_t rows = 0;   // the ranks for which this rank's rows are placed; 0: it has none
-    uint32_t zero = 0;
+    uint32_t over = 0;   // 1: its training has ended
 };
 
 // Whether the rank at `a` has less than the rank at `b`. A torn state is behind every whole one.

@@ -77,7 +77,10 @@ Status Resizer::settle_once(Position &position) {
     if (is_behind(*oldest, *newest))
         RINGRT_TRY(state_.to_ranks_behind(over, root,
                                           is_behind(position, *newest) ? &position.torn : nullptr));
-    lost_rows_ = rows_.any() && !have_rows(all, *newest);
+    // A rank that saw a loss in the last ballot needs no rows any more, and the others do not load.
+    const bool ended =
+        std::ranges::any_of(all, [](const Position &each) { return each.over != 0; });
+    lost_rows_ = rows_.any() && !ended && !have_rows(all, *newest);
     position = *newest;
     return {};
 }

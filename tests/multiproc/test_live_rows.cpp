@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rows of a matrix move between the ranks while extensions join, leave and die. The weights equal
 // those of one rank alone, bit for bit.
+#include <dlfcn.h>
+#include <sys/socket.h>
+
 #include <filesystem>
 #include <random>
 
@@ -13,7 +16,20 @@ namespace {
 
 using Training = LiveTest<LiveRows>;
 
+std::atomic<int> messages_left = 0;  // then this process dies; 0: it does not
+
 }  // namespace
+
+// Replaces libc's: messages to other nodes.
+extern "C" __attribute__((visibility("default"))) ssize_t sendmsg(int fd, const msghdr *message,
+                                                                  int flags) {
+    static const auto send = reinterpret_cast<decltype(&sendmsg)>(dlsym(RTLD_NEXT, "sendmsg"));
+    if (messages_left > 0 && --messages_left == 0) {
+        usleep(100000);  // ranks that have the other messages continue
+        kill(getpid(), SIGKILL);
+    }
+    return send(fd, message, flags);
+}
 
 TEST(at_sizes_1_to_5) {
     Training training;
@@ -132,6 +148,39 @@ TEST(rows_that_overlap_call_the_join_off) {
     training.expect_refused(1, 1, RINGRT_MISMATCH);
     training.expect_trained(2);
     ck_assert_int_eq(training.recoveries(), 0);
+}
+
+// Some ranks see its votes and end, others see a loss and restore. The training is over for all.
+TEST(an_extension_dies_in_the_last_ballot) {
+    static std::atomic<uint64_t> *const last_step =
+        new (mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+            std::atomic<uint64_t>();
+    int restored = 0;
+    for (int messages = 1; messages <= 4; ++messages) {
+        Training training;
+        training.nodes_apart = true, training.base_nodes = 2;
+        *last_step = 0;
+        const auto sum = training.reduce;
+        training.reduce = [=](ringrt_t *rt, std::vector<float> &g, uint64_t step) {
+            const ringrt_status_t status = sum(rt, g, step);
+            const bool dies = ringrt_rank(rt) == 2 && step + 1 == *last_step;
+            messages_left = dies ? messages : 0;
+            if (dies) usleep(100000);  // the others wait for its vote only
+            return status;
+        };
+        training.grow(0, 2, 2);
+        training.grow(1, 1, 3);
+        *last_step = training.stop();
+        const std::vector<int> ended = training.job(0).wait(30 * kTimeoutScale);
+        const std::vector<float> right = trained_alone(training.floats, *last_step, true);
+        for (int rank = 0; rank < 2; ++rank) {
+            ck_assert_int_eq(ended[size_t(rank)], kTrained);
+            ck_assert_uint_eq(training.step(0, rank), *last_step);
+            ck_assert(training.weights(0, rank) == right);
+        }
+        restored += training.recoveries() % 2;  // one of the two
+    }
+    ck_assert_int_gt(restored, 0);
 }
 
 // Then the job fails, and starts from what there is, as without live_resize.
