@@ -4,7 +4,9 @@
 #include <signal.h>
 
 #include <cstring>
+#include <fstream>
 #include <map>
+#include <utility>
 
 #include "tests/gpu/gpu_tests.h"
 #include "tests/support/live_job.h"
@@ -223,10 +225,55 @@ int loses_an_extension(const char *gradients_by = nullptr) {
     return has_trained(training, 2) ? int(kGood) : 4;
 }
 
+// Whether NCCL has started for so many ranks in this process, by the log that NCCL writes.
+bool has_nccl_started(const std::string &directory, int ranks) {
+    std::ifstream log(directory + "/nccl." + std::to_string(getpid()));
+    const std::string wanted = "nranks " + std::to_string(ranks) + " ";
+    for (std::string line; std::getline(log, line);)
+        if (line.find(wanted) != std::string::npos &&
+            line.find("Init COMPLETE") != std::string::npos)
+            return true;
+    return false;
+}
+
+// Also with state in host memory, where the joining ranks' GPU is the current one.
+int finds_nccl_started(bool state_on_gpu) {
+    if (!has_gpu()) return kNoGpu;
+    TemporaryDirectory logs;
+    setenv("NCCL_DEBUG", "INFO", 1);
+    setenv("NCCL_DEBUG_SUBSYS", "INIT", 1);
+    setenv("NCCL_DEBUG_FILE", (logs.path + "/nccl.%p").c_str(), 1);
+    LiveTraining training;
+    training.floats = 100003;
+    if (state_on_gpu) keep_on_gpu(training);
+    sum_on_gpu(training, "nccl");
+    const auto prepare = training.prepare;
+    training.prepare = [=](int job, ringrt_t *rt) {
+        if (cudaFree(nullptr) != cudaSuccess) abort();  // makes it current
+        prepare(job, rt);
+    };
+    const auto sum = training.reduce;
+    training.reduce = [&logs, sum](ringrt_t *rt, std::vector<float> &g, uint64_t step) {
+        static bool looked = false;
+        const bool first = ringrt_size(rt) == 4 && !std::exchange(looked, true);
+        if (first && !has_nccl_started(logs.path, 4)) return RINGRT_UNSUPPORTED;
+        return sum(rt, g, step);
+    };
+    training.start(0, 2);
+    if (!training.await_size(2)) return 1;
+    training.start(1, 2);
+    if (!training.await_size(4)) return 2;
+    training.job(1).signal(0, SIGURG);
+    for (int status : training.job(1).wait(60))
+        if (status != kHasLeft) return 3;
+    for (const char *name : {"NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE"}) unsetenv(name);
+    return has_trained(training, 2) ? int(kGood) : 4;
+}
+
 }  // namespace
 
 int main() {
-    Tap tap(8);
+    Tap tap(10);
     save_and_load(tap, "a checkpoint of two ranks' buffers on a GPU, loaded by three", 2, 3, true);
     save_and_load(tap, "the same, loaded to the host's memory", 2, 1, false);
     tap.report("ranks join and leave in place, four times", {resizes(4)});
@@ -236,5 +283,8 @@ int main() {
     tap.report("an extension's rank is killed, with gradients by NCCL",
                {loses_an_extension("nccl")});
     tap.report("the same, by the fastest way", {loses_an_extension("auto")});
+    tap.report("NCCL has started before the first sum with joined ranks",
+               {finds_nccl_started(true)});
+    tap.report("the same, with state in host memory", {finds_nccl_started(false)});
     return tap.status();
 }
