@@ -284,8 +284,8 @@ class FakeGpu : public Gpu {
     size_t bytes_ = 0;
     Ring *ring_ = nullptr;
     int rank_ = 0, ranks_ = 1, looks_ = 0;
-    bool started_ = false, program_is_stuck_ = false, left_alone_ = false;
-    std::atomic<bool> stopped_ = false;
+    std::atomic<bool> started_ = false, program_is_stuck_ = false, left_alone_ = false,
+                      stopped_ = false;
     std::chrono::steady_clock::time_point up_at_{};
 };
 
