@@ -171,6 +171,22 @@ RINGRT_API ringrt_status_t ringrt_checkpoint_set_saver(ringrt_checkpoint_t *chec
  * RINGRT_SUPERSEDED: a newer run uses the directory, and this one must end. */
 RINGRT_API ringrt_status_t ringrt_checkpoint_save(ringrt_checkpoint_t *checkpoint, uint64_t step);
 
+/* The same save in two calls, while the program continues. ringrt_checkpoint_save_begin() returns when the tensors may
+ * change again: they were copied (within the GPU if as much stays free there, otherwise to host memory), and a thread of
+ * each rank writes its part. A rank without memory for the copy writes before it returns, and all ranks wait for it. The
+ * hook and the program's saver run within it. After any status but RINGRT_OK no save is under way.
+ * ringrt_checkpoint_save_end() waits for all parts and commits; its outcome is that of the save. Until then,
+ * ringrt_checkpoint_save(), _save_begin() and _restore() return RINGRT_INVALID_ARGUMENT, and ringrt_checkpoint_close()
+ * gives the save up. Both are collective.
+ *
+ * A report by ringrt_job_saved() is about the last step, so end the save before it. */
+RINGRT_API ringrt_status_t ringrt_checkpoint_save_begin(ringrt_checkpoint_t *checkpoint, uint64_t step);
+RINGRT_API ringrt_status_t ringrt_checkpoint_save_end(ringrt_checkpoint_t *checkpoint);
+
+/* Sets *written to 1 if this rank's part of the save is written, or failed, and _save_end() would wait for other ranks
+ * only; otherwise to 0. Not collective. RINGRT_INVALID_ARGUMENT if no save is under way. */
+RINGRT_API ringrt_status_t ringrt_checkpoint_save_written(ringrt_checkpoint_t *checkpoint, int *written);
+
 /* Collective. Loads the newest intact checkpoint into the registered tensors and sets *step. It does not matter
  * how many ranks wrote it, nor which blocks they held. From this call or the first save on, earlier runs that are
  * still alive cannot save any more. Returns RINGRT_NOT_FOUND if there is no checkpoint. Damaged checkpoints are set

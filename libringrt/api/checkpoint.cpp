@@ -84,6 +84,7 @@ ringrt_status_t ringrt_checkpoint_close(ringrt_checkpoint_t *checkpoint) {
         return guard(checkpoint, [] { return invalid("a callback may not close its handle"); });
     if (checkpoint->job)
         return guard(checkpoint, [] { return invalid("ringrt_job_close() comes first"); });
+    checkpoint->saver.abandon();  // a save that was not ended
     ringrt_comm_t *comm = checkpoint->comm.release();
     delete checkpoint;
     return ringrt_comm_destroy(comm);

@@ -88,19 +88,35 @@ std::vector<checkpoint::Buffer> tensors_and_blobs(ringrt_checkpoint_t &checkpoin
     return all;
 }
 
-Status save(ringrt_checkpoint_t &checkpoint, uint64_t step) {
+Status check_no_save(const ringrt_checkpoint_t &checkpoint) {
+    if (!checkpoint.saver.under_way()) return {};
+    return invalid("a save is under way: call ringrt_checkpoint_save_end() first");
+}
+
+Status begin_save(ringrt_checkpoint_t &checkpoint, uint64_t step, checkpoint::SaveMode mode) {
+    RINGRT_TRY(check_no_save(checkpoint));
     RINGRT_TRY(checkpoint::run_before_save(checkpoint.group, checkpoint.before_save, step));
     const checkpoint::Meta meta =
         checkpoint.job ? checkpoint.job->meta(step) : checkpoint::Meta{.step = step};
-    RINGRT_TRY(checkpoint.saver.start(tensors_and_blobs(checkpoint), meta,
-                                      checkpoint::SaveMode::inline_write));
+    return checkpoint.saver.start(tensors_and_blobs(checkpoint), meta, mode);
+}
+
+Status end_save(ringrt_checkpoint_t &checkpoint) {
+    if (!checkpoint.saver.under_way())
+        return invalid("no save is under way: call ringrt_checkpoint_save_begin() first");
     RINGRT_TRY(checkpoint.saver.finish());
     log_dropped(checkpoint);
     checkpoint.restored.reset();
     return {};
 }
 
+Status save(ringrt_checkpoint_t &checkpoint, uint64_t step) {
+    RINGRT_TRY(begin_save(checkpoint, step, checkpoint::SaveMode::inline_write));
+    return end_save(checkpoint);
+}
+
 Status restore(ringrt_checkpoint_t &checkpoint, uint64_t &step) {
+    RINGRT_TRY(check_no_save(checkpoint));
     checkpoint.restored.reset();
     checkpoint::Manifest manifest;
     checkpoint::Rest rest;
@@ -254,6 +270,25 @@ ringrt_status_t ringrt_checkpoint_set_stream(ringrt_checkpoint_t *checkpoint, vo
 
 ringrt_status_t ringrt_checkpoint_save(ringrt_checkpoint_t *checkpoint, uint64_t step) {
     return collective(checkpoint, [&] { return save(*checkpoint, step); });
+}
+
+ringrt_status_t ringrt_checkpoint_save_begin(ringrt_checkpoint_t *checkpoint, uint64_t step) {
+    return collective(checkpoint, [&] {
+        return begin_save(*checkpoint, step, checkpoint::SaveMode::in_background);
+    });
+}
+
+ringrt_status_t ringrt_checkpoint_save_end(ringrt_checkpoint_t *checkpoint) {
+    return collective(checkpoint, [&] { return end_save(*checkpoint); });
+}
+
+ringrt_status_t ringrt_checkpoint_save_written(ringrt_checkpoint_t *checkpoint, int *written) {
+    return guard(checkpoint, [&] {
+        if (!written) return invalid("written is NULL");
+        if (!checkpoint->saver.under_way()) return invalid("no save is under way");
+        *written = checkpoint->saver.written() ? 1 : 0;
+        return Status{};
+    });
 }
 
 ringrt_status_t ringrt_checkpoint_restore(ringrt_checkpoint_t *checkpoint, uint64_t *step) {

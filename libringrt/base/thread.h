@@ -10,7 +10,7 @@
 namespace ringrt {
 
 // Runs `body` on a new thread. The program's signal handlers do not run there; only signals that
-// the thread itself causes (SIGSEGV, SIGXFSZ …) reach it. If the body throws, `failed` is called on
+// the thread itself causes (SIGSEGV, SIGBUS …) reach it. If the body throws, `failed` is called on
 // that thread with NO_MEMORY or SYSTEM_ERROR and the exception's text (valid during the call only).
 // Throws std::system_error if no thread can be created.
 [[nodiscard]] std::thread start_thread(

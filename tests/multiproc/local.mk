@@ -5,6 +5,7 @@ multiproc_tests = \
 	tests/multiproc/test_checkpoint_blobs \
 	tests/multiproc/test_checkpoint_callbacks \
 	tests/multiproc/test_checkpoint_handle \
+	tests/multiproc/test_checkpoint_background \
 	tests/multiproc/test_checkpoint_late \
 	tests/multiproc/test_collectives \
 	tests/multiproc/test_comm \
@@ -62,6 +63,10 @@ tests_multiproc_test_checkpoint_handle_SOURCES = tests/multiproc/test_checkpoint
 tests_multiproc_test_checkpoint_handle_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_checkpoint_handle_LDADD = libringrt.la $(CHECK_LIBS)
 
+tests_multiproc_test_checkpoint_background_SOURCES = tests/multiproc/test_checkpoint_background.cpp \
+	tests/multiproc/checkpoint_ranks.h tests/support/blocks.h $(comm_support)
+tests_multiproc_test_checkpoint_background_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_checkpoint_background_LDADD = libringrt.la $(CHECK_LIBS)
 tests_multiproc_test_checkpoint_late_SOURCES = tests/multiproc/test_checkpoint_late.cpp \
 	tests/multiproc/checkpoint_ranks.h tests/support/blocks.h $(comm_support)
 tests_multiproc_test_checkpoint_late_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
