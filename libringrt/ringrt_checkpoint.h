@@ -172,9 +172,9 @@ RINGRT_API ringrt_status_t ringrt_checkpoint_set_saver(ringrt_checkpoint_t *chec
 RINGRT_API ringrt_status_t ringrt_checkpoint_save(ringrt_checkpoint_t *checkpoint, uint64_t step);
 
 /* The same save in two calls, while the program continues. ringrt_checkpoint_save_begin() returns when the tensors may
- * change again: they were copied (within the GPU if as much stays free there, otherwise to host memory), and a thread of
- * each rank writes its part. A rank without memory for the copy writes before it returns, and all ranks wait for it. The
- * hook and the program's saver run within it. After any status but RINGRT_OK no save is under way.
+ * change again: they were copied (within the GPU if as much stays free there, otherwise to host memory), and a thread
+ * of each rank writes its part. A rank without memory for the copy writes before it returns, and all ranks wait for
+ * it. The hook and the program's saver run within it. After any status but RINGRT_OK no save is under way.
  * ringrt_checkpoint_save_end() waits for all parts and commits; its outcome is that of the save. Until then,
  * ringrt_checkpoint_save(), _save_begin() and _restore() return RINGRT_INVALID_ARGUMENT, and ringrt_checkpoint_close()
  * gives the save up. Both are collective.
