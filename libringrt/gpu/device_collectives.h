@@ -142,8 +142,8 @@ class DeviceCollectives {
         Gpu::Name gpu{};
         int32_t requested = 0;
         uint8_t has_nccl = 0, can_reduce = 0;
-        uint8_t ahead =
-            0;  // before the first reduction: NCCL has started; before: its GPU is known
+        // In start_ahead(): its GPU is known. At the first reduction: NCCL has started on that GPU.
+        uint8_t ahead = 0;
         uint8_t zero = 0;
     };
     [[nodiscard]] static RankGpu report(Gpu &gpu);

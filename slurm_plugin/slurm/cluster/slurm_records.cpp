@@ -190,6 +190,12 @@ void add_shares(const slurm_job_info_t &job, JobRecord &record) {
         record.nodes_most = static_cast<int>(std::min<uint32_t>(job.max_nodes, 1 << 20));
 }
 
+void add_owners_of_limits(const slurm_job_info_t &job, JobRecord &record) {
+    record.account = bounded_text(job.account, kNameBytesMax);
+    record.qos = bounded_text(job.qos, kNameBytesMax);
+    record.licences = licence_names(bounded_text(job.licenses, kNameBytesMax));
+}
+
 }  // namespace
 
 std::string bounded_text(const char *text, std::size_t bytes_max) {
@@ -248,11 +254,7 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
         });
     if (static_cast<int>(record.required_nodes.size()) < record.nodes_requested)
         record.required_nodes.clear();
-    if (record.intent || waits_at_limit(job)) {
-        record.account = bounded_text(job.account, kNameBytesMax);
-        record.qos = bounded_text(job.qos, kNameBytesMax);
-        record.licences = licence_names(bounded_text(job.licenses, kNameBytesMax));
-    }
+    if (record.intent || waits_at_limit(job)) add_owners_of_limits(job, record);
     record.memory = memory_of(job);
     note_shares(job, nodes, record);
     record.whole_nodes = job.shared == JOB_SHARED_NONE;
