@@ -92,7 +92,8 @@ double Assignment::moved(const Row &row, int gpus, double value, const Job &job)
     if (options.gain == policy::GainRule::absolute || options.gain == policy::GainRule::hull)
         return value - job.weight * restart_s;
     const double seconds = policy::Valuation(job, options).seconds_at(gpus);
-    return value * seconds / (seconds + restart_s * (1 + row.present_s / options.size_lasts_s));
+    const double changes = 1 + row.present_s / policy::size_lasts_s(job, options);
+    return value * seconds / (seconds + restart_s * changes);
 }
 
 Worth Assignment::worth_of(std::size_t gpu_type) {

@@ -37,6 +37,12 @@ double remaining_s(const Job &job, int gpus, const Options &options) {
     return steps_left(job, options) * step_ms(job, gpus) / 1000 + restart;
 }
 
+// The factor is 4: if a size lasts less than two restarts, no doubling pays; at four, one pays that
+// saves four restarts in all. Between 3 and 6 it matters little (doc/policies.md).
+double size_lasts_s(const Job &job, const Options &options) {
+    return std::max(options.size_lasts_s, 4 * options.payback * job.restart_s);
+}
+
 Valuation::Valuation(const Job &job, const Options &options)
     : job_(&job),
       absolute_(options.gain == GainRule::absolute || options.gain == GainRule::hull),
@@ -47,7 +53,7 @@ Valuation::Valuation(const Job &job, const Options &options)
     soonest_s_per_ms_ = kSoonest_s / one_ms;
     scale_ = job.weight * own_time(alone_s, options);
     if (job.gpus_now > 0 && !absolute_)
-        restart_s_ *= 1 + left_s_per_ms_ * step_ms(job, job.gpus_now) / options.size_lasts_s;
+        restart_s_ *= 1 + left_s_per_ms_ * step_ms(job, job.gpus_now) / size_lasts_s(job, options);
 }
 
 }  // namespace ringrt::policy

@@ -18,7 +18,7 @@
 // Growth hysteresis: a size lasts for about Options::size_lasts_s, until other jobs start or end,
 // and then the next restart is due. So relative and short_first count one restart, plus one for
 // each such period in the job's time left at its present size. A restart of 30 s must then gain a
-// long job more than 8 %.
+// long job more than 8 %. The dearer a restart, the rarer: a size lasts four restarts at least.
 #pragma once
 
 #include <algorithm>
@@ -65,7 +65,8 @@ inline constexpr Param kValueParams[] = {
      "Weight of a job's own time in its value: 0 favours short jobs most, 1 not at all",
      &Options::power},
     {"doubling_size_lasts_s", 1, 604800, Options{}.size_lasts_s,
-     "Time after which a size is expected to change again, which costs the next restart",
+     "Time after which a size is expected to change again, which costs the next restart; four "
+     "restarts, if that is longer",
      &Options::size_lasts_s},
     {"doubling_steps_assumed", 1, 1e12, Options{}.steps_assumed,
      "Fewest steps left that are assumed for a job that does not report them",
@@ -79,6 +80,9 @@ inline constexpr Param kValueParams[] = {
 // Steps left. If unknown, the steps done, but at least options.steps_assumed: the more service a
 // job has received, the more it is expected to need, as in Tiresias.
 [[nodiscard]] double steps_left(const Job &job, const Options &options);
+
+// Seconds after which a size of `job` is expected to change again.
+[[nodiscard]] double size_lasts_s(const Job &job, const Options &options);
 
 // Seconds until the job ends on `gpus` GPUs, including a restart if the size needs one.
 [[nodiscard]] double remaining_s(const Job &job, int gpus, const Options &options);

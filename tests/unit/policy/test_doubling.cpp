@@ -233,6 +233,23 @@ TEST(a_growth_must_pay_for_its_restart) {
 }
 
 // Whatever a rule makes of a nearly finished job, a stop that costs more than it saves is refused.
+// A site's restart may take many minutes. It is then rare, but a long job must still use idle GPUs.
+TEST(a_long_job_grows_whatever_a_restart_takes) {
+    for (const GainRule gain : {GainRule::relative, GainRule::short_first}) {
+        for (const double restart_s : {10.0, 121.0, 250.0, 600.0, 3600.0}) {
+            Job j = job(1, 1, 8, 0, 1);
+            j.held = {{0, 1}};
+            j.speed.t = {1000, 0, 0, 0};  // linear, one second on one GPU
+            j.restart_s = restart_s;
+            j.steps_left = 20 * restart_s;
+            const Options options{.gain = gain};
+            ck_assert_int_eq(decide({j}, nodes(1, 2), options)[0].gpus, 2);
+            j.steps_left = restart_s;
+            ck_assert_int_eq(decide({j}, nodes(1, 2), options)[0].gpus, 1);
+        }
+    }
+}
+
 TEST(a_nearly_finished_job_is_not_stopped_to_grow) {
     for (const GainRule rule :
          {GainRule::absolute, GainRule::relative, GainRule::short_first, GainRule::hull}) {
