@@ -6,13 +6,12 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <utility>
+
+#include "libringrt/base/closed_in_children.h"
 
 namespace ringrt {
 namespace {
-
-constexpr std::chrono::seconds kRetryFor(5);  // a dead peer does not return; fault F01 allows 10 s
-constexpr std::chrono::seconds kAnswerWithin(2);  // of one address
-constexpr std::chrono::milliseconds kPause(20);   // before the next try
 
 bool is_ready(int fd, short events) {
     pollfd polled{.fd = fd, .events = events, .revents = 0};
@@ -30,18 +29,29 @@ Got read_on(int fd, std::span<std::byte> message, size_t *received) {
     return *received == message.size() ? Got::all : Got::part;
 }
 
+// The peer's connection, which got the answer that our own comes. It shows the peer that this
+// process lives, so a forked child must not hold it open.
+struct RefusedConnection {
+    explicit RefusedConnection(Fd peers) : fd(std::move(peers)), closed_in_children({fd.get()}) {}
+    Fd fd;
+    ClosedInChildren closed_in_children;
+};
+
 }  // namespace
 
 struct Connector::Attempt {
-    enum State : uint8_t { Pause, Connecting, Greeted, Proved } state = Pause;  // what it waits for
+    // Waits for: the next try; the connection; the greeting; the answer to our hello; the
+    // connection that the peer has begun (`fd` ends if the peer does).
+    enum State : uint8_t { Pause, Connecting, Greeted, Proved, Coming } state = Pause;
     Endpoint endpoint;
     size_t address = 0;       // the one that is tried
     bool all_refused = true;  // every address so far, at once: no process listens there
     Fd fd;
     Greeting greeting{};
     Hello hello{};
-    Mac proof{};
+    Mac answer{};
     size_t received = 0;
+    std::optional<RefusedConnection> refused;
     std::string why;
     // The first try that ended early; a peer that is silent is left to the operation's timeout.
     std::optional<Clock::time_point> failing_since;
@@ -49,22 +59,26 @@ struct Connector::Attempt {
 };
 
 Connector::Connector(const RankContext &self, EndpointOf endpoint_of, Fd listener,
-                     const Secret &secret)
+                     const Secret &secret, const ConnectTimes &times)
     : self_(self),
       endpoint_of_(std::move(endpoint_of)),
       secret_(secret),
+      times_(times),
       made_(size_t(self.size), false),
-      acceptor_(std::move(listener), secret, Purpose::Data, self,
-                [this](int rank) { return admits(rank); }) {}
+      acceptor_(
+          std::move(listener), secret, Purpose::Data, self,
+          [this](int rank) { return admits(rank); }, times.hello_within) {}
 
 Connector::~Connector() = default;
 
 // A connection that this rank has begun may be withdrawn until its hello is sent. After that the
 // lower rank of the two may have taken it, so the higher one insists.
-bool Connector::admits(int rank) const {
-    if (made_[size_t(rank)]) return false;
+Acceptor::Admission Connector::admits(int rank) const {
+    if (made_[size_t(rank)]) return Acceptor::Admission::refused;
     const auto own = attempts_.find(rank);
-    return own == attempts_.end() || self_.rank < rank || own->second->state != Attempt::Proved;
+    const bool insists =
+        own != attempts_.end() && self_.rank > rank && own->second->state == Attempt::Proved;
+    return insists ? Acceptor::Admission::comes : Acceptor::Admission::accepted;
 }
 
 void Connector::want(int peer) {
@@ -89,9 +103,10 @@ Connector::Outcome Connector::try_again(Attempt *attempt, const std::string &why
     attempt->fd = Fd();
     attempt->why = why;
     attempt->state = Attempt::Pause;
-    attempt->again = Clock::now() + kPause;
+    attempt->again = Clock::now() + times_.pause;
     if (!attempt->failing_since) attempt->failing_since = Clock::now();
-    return Clock::now() - *attempt->failing_since < kRetryFor ? Outcome::waits : Outcome::failed;
+    return Clock::now() - *attempt->failing_since < times_.retry_for ? Outcome::waits
+                                                                     : Outcome::failed;
 }
 
 Connector::Outcome Connector::next_address(Attempt *attempt, int error) {
@@ -114,7 +129,7 @@ Connector::Outcome Connector::next_address(Attempt *attempt, int error) {
 
 Connector::Outcome Connector::await_connection(Attempt *attempt) {
     if (!is_ready(attempt->fd.get(), POLLOUT)) {
-        const bool late = Clock::now() - attempt->state_since > kAnswerWithin;
+        const bool late = Clock::now() - attempt->state_since > times_.address_within;
         return late ? next_address(attempt, ETIMEDOUT) : Outcome::waits;
     }
     int error = 0;
@@ -152,15 +167,28 @@ Connector::Outcome Connector::await_greeting(int peer, Attempt *attempt) {
     return Outcome::waits;
 }
 
-// If the peer refuses because of its own connection to this rank, that one arrives meanwhile.
-Connector::Outcome Connector::await_proof(Attempt *attempt) {
-    const Got got = read_on(attempt->fd.get(), message_bytes(attempt->proof), &attempt->received);
+Connector::Outcome Connector::await_answer(Attempt *attempt) {
+    const Got got = read_on(attempt->fd.get(), message_bytes(attempt->answer), &attempt->received);
     if (got == Got::nothing_more) return try_again(attempt, "it refused a connection");
     if (got == Got::part) return Outcome::waits;
-    const Mac expected = make_proof(secret_, attempt->hello, attempt->greeting.nonce);
-    if (equal_in_constant_time(attempt->proof, expected)) return Outcome::made;
+    const auto is = [&](Answer answer) {
+        return equal_in_constant_time(
+            attempt->answer, make_answer(answer, secret_, attempt->hello, attempt->greeting.nonce));
+    };
+    if (is(Answer::accepted)) return Outcome::made;
+    if (is(Answer::comes)) {
+        attempt->state = Attempt::Coming;
+        attempt->failing_since.reset();  // it is alive
+        return Outcome::waits;
+    }
     attempt->why = "the process at its address does not have this job's secret";
     return Outcome::failed;
+}
+
+// The peer closes it without another byte.
+Connector::Outcome Connector::await_arrival(Attempt *attempt) {
+    if (!is_ready(attempt->fd.get(), POLLIN)) return Outcome::waits;
+    return try_again(attempt, "it gave up its own connection");
 }
 
 Connector::Outcome Connector::advance(int peer, Attempt *attempt) {
@@ -178,22 +206,33 @@ Connector::Outcome Connector::advance(int peer, Attempt *attempt) {
                 outcome = await_greeting(peer, attempt);
                 break;
             case Attempt::Proved:
-                outcome = await_proof(attempt);
+                outcome = await_answer(attempt);
+                break;
+            case Attempt::Coming:
+                outcome = await_arrival(attempt);
                 break;
         }
         if (outcome != Outcome::waits || attempt->state <= before) return outcome;
     }
 }
 
+void Connector::take(Acceptor::Accepted arrival, std::vector<Made> *made) {
+    const auto peer = size_t(arrival.rank);
+    if (made_[peer]) return;  // twice at once: its next try will be refused as well
+    if (arrival.comes) {
+        const auto own = attempts_.find(arrival.rank);
+        if (own != attempts_.end()) own->second->refused.emplace(std::move(arrival.fd));
+        return;
+    }
+    made_[peer] = true;
+    attempts_.erase(arrival.rank);
+    made->push_back({.peer = arrival.rank, .fd = std::move(arrival.fd), .why = {}});
+}
+
 Status Connector::progress(std::vector<Made> *made) {
     std::vector<Acceptor::Accepted> arrivals;
     RINGRT_TRY(acceptor_.serve(0, &arrivals));
-    for (auto &[rank, fd] : arrivals) {
-        if (made_[size_t(rank)]) continue;  // twice at once: its next try will be refused as well
-        made_[size_t(rank)] = true;
-        attempts_.erase(rank);
-        made->push_back({.peer = rank, .fd = std::move(fd), .why = {}});
-    }
+    for (Acceptor::Accepted &each : arrivals) take(std::move(each), made);
     for (auto each = attempts_.begin(); each != attempts_.end();) {
         auto &[peer, attempt] = *each;
         const Outcome outcome = advance(peer, attempt.get());

@@ -4,19 +4,15 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 namespace ringrt {
-namespace {
-
-constexpr int kVisitMs = 5000, kHandshakeMs = 10000;
-
-}  // namespace
 
 Status connect_handshake(int fd, const Secret &secret, Purpose purpose, const RankContext &self,
-                         int peer) {
-    Deadline within(self, "handshake", kHandshakeMs), *deadline = &within;
+                         int peer, std::chrono::milliseconds within) {
+    Deadline silence(self, "handshake", uint32_t(within.count())), *deadline = &silence;
     Greeting greeting{};
     RINGRT_TRY(read_all(fd, message_bytes(greeting), deadline, peer));
     if (!is_greeting(greeting)) {
@@ -32,7 +28,8 @@ Status connect_handshake(int fd, const Secret &secret, Purpose purpose, const Ra
     RINGRT_TRY(write_all(fd, message_bytes(hello), deadline, peer));
     Mac proof{};
     RINGRT_TRY(read_all(fd, message_bytes(proof), deadline, peer));
-    if (equal_in_constant_time(proof, make_proof(secret, hello, greeting.nonce))) return {};
+    const Mac accepted = make_answer(Answer::accepted, secret, hello, greeting.nonce);
+    if (equal_in_constant_time(proof, accepted)) return {};
     return {RINGRT_PEER_LOST,
             format_text(
                 "rank %d: the process at the address of rank %d does not have this job's secret",
@@ -46,11 +43,12 @@ struct Acceptor::PendingConnection {
 };
 
 Acceptor::Acceptor(Fd listener, const Secret &secret, Purpose purpose, const RankContext &self,
-                   std::function<bool(int rank)> admits)
+                   Admits admits, std::chrono::milliseconds hello_within)
     : listener_(std::move(listener)),
       side_{secret, purpose, self.rank, self.size},
       self_(self),
       admits_(std::move(admits)),
+      hello_within_(hello_within),
       pending_max_(size_t(self.size) + 64) {}
 
 Acceptor::~Acceptor() = default;
@@ -92,11 +90,19 @@ Acceptor::Heard Acceptor::read_hello(PendingConnection *pending, int *rank) {
     if (verdict == HelloResult::incomplete) return Heard::part;
     if (verdict == HelloResult::unauthenticated) return Heard::stranger;
     *rank = int(visit.hello.rank);
-    if (admits_ && !admits_(*rank)) return Heard::refused;
-    const Mac proof = make_proof(side_.secret, visit.hello, visit.nonce);
-    const bool sent =
-        send(pending->fd.get(), &proof, sizeof proof, MSG_NOSIGNAL) == ssize_t(sizeof proof);
-    return sent ? Heard::rank : Heard::refused;
+    return answer(*pending, *rank);
+}
+
+Acceptor::Heard Acceptor::answer(const PendingConnection &pending, int rank) const {
+    const Admission admission = admits_ ? admits_(rank) : Admission::accepted;
+    if (admission == Admission::refused) return Heard::refused;
+    const bool comes = admission == Admission::comes;
+    const Mac mac = make_answer(comes ? Answer::comes : Answer::accepted, side_.secret,
+                                pending.visit.hello, pending.visit.nonce);
+    // An empty socket buffer takes it whole.
+    if (send(pending.fd.get(), &mac, sizeof mac, MSG_NOSIGNAL) != ssize_t(sizeof mac))
+        return Heard::refused;
+    return comes ? Heard::comes : Heard::rank;
 }
 
 void Acceptor::add_to(std::vector<pollfd> *polled) const {
@@ -111,6 +117,7 @@ Status Acceptor::serve(int wait_ms, std::vector<Accepted> *arrivals) {
     if (poll(polled.data(), polled.size(), wait_ms) < 0 && errno != EINTR) {
         return {RINGRT_SYSTEM_ERROR, format_text("rank %d: poll: %s", self_.rank, strerror(errno))};
     }
+    const auto before = ptrdiff_t(arrivals->size());
     for (size_t i = pending_.size(); i-- > 0;) {
         PendingConnection &pending = pending_[i];
         int rank = -1;
@@ -118,12 +125,15 @@ Status Acceptor::serve(int wait_ms, std::vector<Accepted> *arrivals) {
         if (heard == Heard::stranger) {
             drop(i, "not a rank of this job");
         } else if (heard != Heard::part) {
-            if (heard == Heard::rank) arrivals->push_back({rank, std::move(pending.fd)});
+            const bool comes = heard == Heard::comes;
+            if (comes || heard == Heard::rank)
+                arrivals->push_back({rank, std::move(pending.fd), comes});
             pending_.erase(pending_.begin() + ptrdiff_t(i));
-        } else if (Clock::now() - pending.since > std::chrono::milliseconds(kVisitMs)) {
-            drop(i, "no hello within 5 s");
+        } else if (Clock::now() - pending.since > hello_within_) {
+            drop(i, "no hello in time");
         }
     }
+    std::reverse(arrivals->begin() + before, arrivals->end());
     if (polled[0].revents != 0) accept_waiting();
     return {};
 }

@@ -7,9 +7,10 @@ namespace ringrt {
 namespace {
 
 constexpr uint64_t kMagic =
-    std::bit_cast<uint64_t>(std::array<char, 8>{'r', 'i', 'n', 'g', 'r', 't', '/', '1'});
+    std::bit_cast<uint64_t>(std::array<char, 8>{'r', 'i', 'n', 'g', 'r', 't', '/', '2'});
 
-// The input of both MACs; `direction` prevents the use of one as the other.
+// The input of all MACs; `direction` prevents the use of one as another: 1 of a hello, or the
+// answer.
 struct Proof {
     uint64_t direction;
     uint32_t purpose, rank, size, zero;
@@ -42,8 +43,10 @@ Hello make_hello(const Side &client, const Nonce &server_nonce, const Nonce &non
     return hello;
 }
 
-Mac make_proof(const Secret &secret, const Hello &hello, const Nonce &server_nonce) {
-    return mac_of(secret, {2, hello.purpose, hello.rank, hello.size, 0, hello.nonce, server_nonce});
+Mac make_answer(Answer answer, const Secret &secret, const Hello &hello,
+                const Nonce &server_nonce) {
+    return mac_of(secret, {uint64_t(answer), hello.purpose, hello.rank, hello.size, 0, hello.nonce,
+                           server_nonce});
 }
 
 HelloResult classify(const PendingHello &visit, const Side &server) {

@@ -3,11 +3,12 @@
 // clang-format off
 //   server → client   Greeting: magic, server's nonce
 //   client → server   Hello: magic, purpose, rank, size, client's nonce, MAC over all fields and both nonces
-//   server → client   proof: MAC over the nonces in reverse order
+//   server → client   answer: MAC over the nonces in reverse order, and which of the two answers it is
 // clang-format on
 //
 // The MACs are keyed with the job's secret: only its ranks are admitted, both sides are
-// authenticated, and a recorded hello cannot be replayed. All messages have fixed sizes.
+// authenticated, and neither a recorded hello nor a recorded answer can be replayed. All messages
+// have fixed sizes.
 #pragma once
 
 #include <array>
@@ -51,8 +52,15 @@ struct Hello {
 };
 [[nodiscard]] Hello make_hello(const Side &client, const Nonce &server_nonce, const Nonce &nonce);
 
+// What a server answers to the hello of a rank of its job. A server that only closes the connection
+// has refused it without a reason, or has ended.
+enum class Answer : uint64_t {
+    accepted = 2,
+    comes = 3,  // refused, because the server's own connection to the client is on its way
+};
 // Sent by the server; the client compares it with its own computation.
-[[nodiscard]] Mac make_proof(const Secret &secret, const Hello &hello, const Nonce &server_nonce);
+[[nodiscard]] Mac make_answer(Answer answer, const Secret &secret, const Hello &hello,
+                              const Nonce &server_nonce);
 
 // What a pending connection has sent so far.
 struct PendingHello {

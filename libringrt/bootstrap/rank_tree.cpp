@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
+#include <thread>
 
 #include "libringrt/base/wire_string.h"
 #include "libringrt/bootstrap/handshake.h"
@@ -12,8 +14,9 @@ namespace ringrt {
 namespace {
 
 constexpr int kPollMs = 50;
-constexpr int kChildren = 16;                 // of a rank in the tree
-constexpr std::chrono::seconds kRetryFor(5);  // its parent may have dropped the connection
+constexpr int kChildren = 16;                    // of a rank in the tree
+constexpr std::chrono::seconds kRetryFor(5);     // its parent may have dropped the connection
+constexpr std::chrono::milliseconds kPause(20);  // before the next try
 
 // A rank's endpoint; also what rank 0 refers a rank to.
 struct Reference {
@@ -72,7 +75,7 @@ Status RankTree::accept_all(Fd listener, const std::vector<int> &ranks, std::vec
         RINGRT_TRY(std::move(status));
         std::vector<Acceptor::Accepted> arrivals;
         RINGRT_TRY(acceptor.serve(kPollMs, &arrivals));
-        for (auto &[rank, fd] : arrivals) found[rank] = std::move(fd);
+        for (Acceptor::Accepted &each : arrivals) found[each.rank] = std::move(each.fd);
     }
     for (int r : ranks) out->push_back({r, std::move(found[r])});
     return {};
@@ -119,13 +122,18 @@ Status RankTree::join_parent(Fd hub) {
     parent_rank_ = to.rank;
     parent_ = std::move(hub);
     const Endpoint endpoint{split_addresses(get(to.addresses)), to.port};
-    for (const auto begun = Clock::now(); parent_rank_ != 0;) {
+    // The parent listens, but answers only when it has its own parent.
+    for (std::optional<Clock::time_point> failing_since; parent_rank_ != 0;) {
+        const std::chrono::milliseconds left(deadline_->left_ms());
         Status met = connect_to(endpoint, deadline_, parent_rank_, &parent_);
         if (met.ok())
-            met = connect_handshake(parent_.get(), secret_, Purpose::Start, self_, parent_rank_);
+            met = connect_handshake(parent_.get(), secret_, Purpose::Start, self_, parent_rank_,
+                                    left);
         if (met.ok()) break;
-        if (Clock::now() - begun > kRetryFor) return met;
+        if (!failing_since) failing_since = Clock::now();
+        if (Clock::now() - *failing_since > kRetryFor) return met;
         RINGRT_TRY(deadline_->check(parent_rank_));
+        std::this_thread::sleep_for(kPause);
     }
     return accept_all(std::move(listener), children_of(self_.rank, self_.size), &children_);
 }

@@ -67,8 +67,9 @@ void believe(std::string_view input) {
     std::memcpy(&proof, input.data() + sizeof greeting, sizeof proof);
     if (!is_greeting(greeting)) return;
     const Hello hello = make_hello({kSecret, Purpose::Data, 0, 4}, greeting.nonce, {});
-    expect(!equal_in_constant_time(proof, make_proof(kSecret, hello, greeting.nonce)),
-           "nobody without the secret is believed");
+    for (const Answer answer : {Answer::accepted, Answer::comes})
+        expect(!equal_in_constant_time(proof, make_answer(answer, kSecret, hello, greeting.nonce)),
+               "nobody without the secret is believed");
 }
 
 // A listening socket without a name in any directory.

@@ -67,7 +67,7 @@ TEST(garbage_at_the_acceptor_does_no_harm) {  // F45
         std::vector<unsigned char> bytes(random() % 200);
         for (unsigned char &b : bytes) b = static_cast<unsigned char>(random());
         // Some send the magic, then a hello with a wrong MAC. Some send little and stay connected.
-        if (i % 3 == 0 && bytes.size() > 8) memcpy(bytes.data(), "ringrt/1", 8);
+        if (i % 3 == 0 && bytes.size() > 8) memcpy(bytes.data(), "ringrt/2", 8);
         (void)!send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
         if (i % 3 == 1) slow.push_back(fd);
         if (i % 3 != 1) close(fd);

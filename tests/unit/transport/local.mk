@@ -8,6 +8,14 @@ tests_unit_transport_test_tcp_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
 
 check_PROGRAMS += tests/unit/transport/test_connect
 TESTS += tests/unit/transport/test_connect
-tests_unit_transport_test_connect_SOURCES = tests/unit/transport/test_connect.cpp tests/support/check.h
+tests_unit_transport_test_connect_SOURCES = tests/unit/transport/test_connect.cpp tests/support/check.h \
+	tests/support/connectors.h
 tests_unit_transport_test_connect_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_transport_test_connect_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/transport/test_connect_slow
+TESTS += tests/unit/transport/test_connect_slow
+tests_unit_transport_test_connect_slow_SOURCES = tests/unit/transport/test_connect_slow.cpp \
+	tests/support/check.h tests/support/connectors.h tests/support/directory.h tests/support/ranks.h
+tests_unit_transport_test_connect_slow_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_transport_test_connect_slow_LDADD = libcollective.la libbase.la $(CHECK_LIBS)

@@ -1,55 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How two ranks connect when they first exchange a message: either of them first, both at once, and
 // with an acceptor that drops them.
-#include <poll.h>
-#include <sys/socket.h>
-
 #include <atomic>
 #include <random>
 #include <thread>
 
-#include "libringrt/bootstrap/connect.h"
-#include "tests/support/check.h"
+#include "tests/support/connectors.h"
 
 using namespace ringrt;
+using namespace ringrt::test;
 
 namespace {
-
-constexpr Secret kSecret{std::byte{7}};
-
-// The ranks of one world in this process, each with its port.
-struct World {
-    std::vector<RankContext> selves;
-    std::vector<Endpoint> endpoints;
-    std::vector<Fd> listeners;
-
-    explicit World(int size) : selves(size_t(size)), endpoints(size_t(size)) {
-        for (int r = 0; r < size; ++r) {
-            selves[size_t(r)].rank = r, selves[size_t(r)].size = size;
-            selves[size_t(r)].warn = [](const std::string &) {};
-            endpoints[size_t(r)].addresses = {"127.0.0.1"};
-            listeners.emplace_back();
-            ck_assert(listen_on(&endpoints[size_t(r)].port, &listeners.back()).ok());
-        }
-    }
-    std::unique_ptr<Connector> connector(int rank) {
-        return std::make_unique<Connector>(
-            selves[size_t(rank)], [this](int peer) { return endpoints[size_t(peer)]; },
-            std::move(listeners[size_t(rank)]), kSecret);
-    }
-};
-
-bool are_ends_of_one_connection(const Fd &a, const Fd &b) {
-    char byte = 0;
-    if (send(a.get(), "x", 1, MSG_NOSIGNAL) != 1) return false;
-    pollfd comes{.fd = b.get(), .events = POLLIN, .revents = 0};
-    return poll(&comes, 1, 5000) == 1 && recv(b.get(), &byte, 1, 0) == 1 && byte == 'x';
-}
 
 TEST(two_ranks_that_both_begin_get_one_connection) {
     for (unsigned seed = 0; seed < 200; ++seed) {
         std::mt19937 random(seed);
-        World world(2);
+        ConnectorWorld world(2);
         std::unique_ptr<Connector> ends[2] = {world.connector(0), world.connector(1)};
         const unsigned who = random() % 3;  // rank 0, rank 1, both
         Fd fds[2];
@@ -77,7 +43,7 @@ TEST(two_ranks_that_both_begin_get_one_connection) {
 
 TEST(two_ranks_that_begin_at_the_same_time_get_one_connection) {
     for (int round = 0; round < 100; ++round) {
-        World world(2);
+        ConnectorWorld world(2);
         std::unique_ptr<Connector> ends[2] = {world.connector(0), world.connector(1)};
         std::atomic<int> ready = 0, connected = 0;
         std::atomic<bool> end = false;
@@ -110,7 +76,7 @@ TEST(two_ranks_that_begin_at_the_same_time_get_one_connection) {
 
 // As when too many connections at the acceptor cost it its place.
 TEST(a_connection_dropped_by_the_acceptor_is_retried) {
-    World world(2);
+    ConnectorWorld world(2);
     std::unique_ptr<Connector> one = world.connector(1);
     std::atomic<bool> end = false;
     Fd fds[2];
@@ -143,7 +109,7 @@ TEST(a_connection_dropped_by_the_acceptor_is_retried) {
 
 // A rank that has ended is reported at once, whatever the timeout of the operation.
 TEST(a_peer_that_has_ended_is_unreachable) {
-    World world(2);
+    ConnectorWorld world(2);
     world.listeners[0] = Fd();
     std::unique_ptr<Connector> one = world.connector(1);
     one->want(0);
@@ -154,13 +120,13 @@ TEST(a_peer_that_has_ended_is_unreachable) {
 }
 
 TEST(a_stranger_at_the_port_is_not_connected) {
-    World world(2);
+    ConnectorWorld world(2);
     std::unique_ptr<Connector> zero = world.connector(0);
     RankContext stranger;
     stranger.rank = 1, stranger.size = 2;
     Connector other(
         stranger, [&](int) { return world.endpoints[0]; }, std::move(world.listeners[1]),
-        Secret{std::byte{8}});
+        kOtherSecret);
     other.want(0);
     std::vector<Connections::Made> mine, theirs;
     while (theirs.empty()) {
@@ -173,4 +139,4 @@ TEST(a_stranger_at_the_port_is_not_connected) {
 
 }  // namespace
 
-int main() { return ringrt::test::run_all("connect"); }
+int main() { return run_all("connect"); }
