@@ -34,7 +34,9 @@ struct RankContext {
     [[nodiscard]] std::string name_of(int peer) const;
 };
 
-inline constexpr int kSliceMs = 50;  // longest sleep between checks; bounds every wake-up
+// Longest sleep between checks, which bounds every wake-up; and after a long wait, in which
+// thousands of ranks that wake often would be a load.
+inline constexpr int kSliceMs = 50, kLongSliceMs = 250;
 
 // One wait for peers within one phase of one operation. Not for the fast path: create it after a
 // spin has failed.
@@ -43,8 +45,13 @@ class Deadline {
     Deadline(const RankContext &self, const char *phase, uint32_t timeout_ms);
     Deadline(const RankContext &self, const char *phase) : Deadline(self, phase, self.timeout_ms) {}
 
-    // Call it at least every kSliceMs while `peer` (-1: no particular one) is silent. Warns after a
-    // few seconds; fails if aborted or timed out.
+    // How long to sleep until the next check: an eighth of the wait, between kSliceMs and
+    // kLongSliceMs.
+    [[nodiscard]] int slice_ms() const {
+        return int(std::clamp<int64_t>(waited_ms() / 8, kSliceMs, kLongSliceMs));
+    }
+    // Call it at least every slice_ms() while `peer` (-1: no particular one) is silent. Warns after
+    // a few seconds; fails if aborted or timed out.
     Status check(int peer);
     // After progress: restarts the timeout.
     void refresh() { start_ = Clock::now(), next_warning_ms_ = kFirstWarningMs; }

@@ -74,7 +74,7 @@ Status transfer_all(int fd, size_t bytes, short event, Deadline *deadline, int p
                                 deadline->phase(), moved == 0 ? "closed" : strerror(errno))};
         }
         pollfd waiting{.fd = fd, .events = event, .revents = 0};
-        if (poll(&waiting, 1, kSliceMs) <= 0) RINGRT_TRY(deadline->check(peer));
+        if (poll(&waiting, 1, deadline->slice_ms()) <= 0) RINGRT_TRY(deadline->check(peer));
     }
     return {};
 }

@@ -58,14 +58,16 @@ std::string list_ranks(const std::vector<int> &ranks) {
 
 Status RankTree::accept_all(Fd listener, const std::vector<int> &ranks, std::vector<Child> *out) {
     std::map<int, Fd> found;
+    size_t next = 0;  // those before it are found: no search among thousands for each arrival
     Acceptor acceptor(std::move(listener), secret_, Purpose::Start, self_);
     for (;;) {
-        std::vector<int> missing;
-        for (int r : ranks)
-            if (!found.contains(r)) missing.push_back(r);
-        if (missing.empty()) break;
-        Status status = deadline_->check(missing.front());
+        while (next < ranks.size() && found.contains(ranks[next])) ++next;
+        if (next == ranks.size()) break;
+        Status status = deadline_->check(ranks[next]);
         if (status.code == RINGRT_TIMEOUT) {
+            std::vector<int> missing;
+            for (int r : ranks)
+                if (!found.contains(r)) missing.push_back(r);
             status.message = format_text(
                 "rank %d: rank%s %s of %d did not connect within %.0f s of start-up; "
                 "were all started, and do they share the rendezvous directory?",

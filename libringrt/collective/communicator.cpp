@@ -270,7 +270,7 @@ ringrt_status_t Communicator::free(void *memory) {
 
 void Communicator::abort() noexcept {
     impl_->self.aborted = true;
-    // A call in progress sees the flag within kSliceMs and notifies the peers itself.
+    // A call in progress sees the flag within kLongSliceMs and notifies the peers itself.
     std::unique_lock lock(impl_->call_mutex, std::try_to_lock);
     if (!lock.owns_lock() || impl_->guard.in_child()) return;
     if (impl_->failure != RINGRT_OK) return;

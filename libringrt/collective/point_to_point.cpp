@@ -85,7 +85,7 @@ Status Communicator::Impl::exchange(std::vector<PointToPoint> wanted) {
         auto over = [](const Message &each) { return each.done; };
         while (!std::all_of(all.begin(), all.end(), over)) {
             bool moved = false;
-            RINGRT_TRY(by.progress(kSliceMs, &moved));
+            RINGRT_TRY(by.progress(one_node() ? kSliceMs : deadline.slice_ms(), &moved));
             if (moved) {
                 deadline.refresh();
                 continue;

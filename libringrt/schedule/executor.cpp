@@ -85,7 +85,7 @@ class Window {
     Status rest(bool *moved) {
         constexpr int kGlanceMs = 2;  // short, because the other of the two may progress as well
         const auto gate = first_gate();
-        const int network_ms = node_ == nullptr ? kSliceMs : kGlanceMs;
+        const int network_ms = node_ == nullptr ? deadline_.slice_ms() : kGlanceMs;
         RINGRT_TRY(transport_.progress(gate ? 0 : network_ms, moved));
         if (*moved) return {};
         if (gate) node_->sleep(gate->gate, gate->segment, kGlanceMs);

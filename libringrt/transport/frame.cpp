@@ -59,6 +59,12 @@ Status other_size(const RankContext &self, int rank, uint64_t sent, size_t due,
                         describe(call).c_str())};
 }
 
+std::chrono::milliseconds report_period(const RankContext &self) {
+    constexpr int kAtOnce = 256;  // ranks that report in one second
+    const int64_t most_ms = 1000 * std::max<int64_t>(1, self.size / kAtOnce);
+    return std::chrono::milliseconds(std::clamp<int64_t>(self.timeout_ms / 4, 10, most_ms));
+}
+
 Status match(const RankContext &self, const OpHeader &mine, int rank, const Frame &frame,
              std::vector<Message *> *expected, Message **out) {
     *out = nullptr;
@@ -88,9 +94,7 @@ Status match(const RankContext &self, const OpHeader &mine, int rank, const Fram
     return {};
 }
 
-WaitChain::WaitChain(const RankContext &self)
-    : self_(self),
-      period_(std::chrono::milliseconds(std::clamp<uint32_t>(self.timeout_ms / 4, 10, 1000))) {}
+WaitChain::WaitChain(const RankContext &self) : self_(self), period_(report_period(self)) {}
 
 bool WaitChain::due(int blame) {
     const auto now = Clock::now();
@@ -109,7 +113,7 @@ void WaitChain::heard(int rank, uint32_t waits_for) {
 
 int WaitChain::blame(int peer) const {
     // News younger than two periods means that the rank is alive.
-    auto oldest = Clock::now() - 2 * period_ - std::chrono::milliseconds(kSliceMs);
+    auto oldest = Clock::now() - 2 * period_ - std::chrono::milliseconds(kLongSliceMs);
     for (int hops = 0; peer >= 0 && hops < self_.size; ++hops) {
         const auto news = news_.find(peer);
         if (news == news_.end() || news->second.when < oldest || news->second.waits_for < 0 ||

@@ -52,17 +52,22 @@ struct AbortNotice {
 [[nodiscard]] Status match(const RankContext &self, const OpHeader &mine, int rank,
                            const Frame &frame, std::vector<Message *> *expected, Message **out);
 
-// Tracks which rank waits for which. A rank that waits for long reports to its peers, about once a
-// second, the silent rank at the end of the chain of waiting ranks, as far as it knows; each of
-// them passes this on. When the deadline passes, every rank can then name that rank as failed,
-// instead of the healthy rank that it waits for, even if it has no connection to the ranks in
-// between.
+// How often a rank that waits reports it to its peers: once a second in worlds of up to 511 ranks.
+// With more the period grows with their number, so that the reports of all ranks do not become a
+// load that makes them all wait longer. At most a quarter of the timeout.
+[[nodiscard]] std::chrono::milliseconds report_period(const RankContext &self);
+
+// Tracks which rank waits for which. A rank that waits for long reports to its peers, once in each
+// report_period(), the silent rank at the end of the chain of waiting ranks, as far as it knows;
+// each of them passes this on. When the deadline passes, every rank can then name that rank as
+// failed, instead of the healthy rank that it waits for, even if it has no connection to the ranks
+// in between.
 class WaitChain {
   public:
     explicit WaitChain(const RankContext &self);
     void moved() { moved_ = Clock::now(); }
     // While nothing progresses: time to report to the peers that `blame` is waited for. That is
-    // about once a second, and sooner if it is another rank than in the last report.
+    // once in each period, and sooner if it is another rank than in the last report.
     [[nodiscard]] bool due(int blame);
     void heard(int rank, uint32_t waits_for);
     // The rank to blame if this one waits for `peer` (-1: none).

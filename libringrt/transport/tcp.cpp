@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -64,7 +65,7 @@ Status Tcp::push(TcpPeer &peer, bool *moved) {
             // expected.)
             const char *why = strerror(errno);
             if (sent_notice_) return lost(peer, why);
-            if (Status status = pull(peer, moved); !status.ok()) return status;
+            if (Status status = pull(peer, moved, Until::Empty); !status.ok()) return status;
             return connection_ended(peer, false, why);
         }
         if (frame.kind == kData) *moved = true;
@@ -109,7 +110,11 @@ Status Tcp::progress(int sleep_ms, bool *moved) {
 }
 
 Status Tcp::look_at_all(int sleep_ms, bool *moved) {
-    RINGRT_TRY(sleep(sleep_ms));
+    // A pause between two tries to connect ends without an event.
+    RINGRT_TRY(sleep(connections_->busy() ? std::min(sleep_ms, kSliceMs) : sleep_ms));
+    const auto connecting = std::span(polled_).subspan(peers_.size());
+    const bool connects = connections_->busy() || connecting.size() > 1 ||
+                          (!connecting.empty() && connecting[0].revents != 0);
     for (size_t i = 0; i < peers_.size(); ++i) {
         TcpPeer &peer = *peers_[i];
         const bool ready = polled_[i].revents != 0;
@@ -118,7 +123,7 @@ Status Tcp::look_at_all(int sleep_ms, bool *moved) {
         if (ready || peer.held) RINGRT_TRY(pull(peer, moved));
     }
     looked_at_all_ = Clock::now();
-    return connect(moved);
+    return connects ? connect(moved) : Status{};
 }
 
 Status Tcp::waiting(int peer, int *blame) {

@@ -92,7 +92,8 @@ class Tcp : public Transport {
     Status connect(bool *moved);
     void adopt(TcpPeer &peer, Fd fd);
     Status push(TcpPeer &peer, bool *moved);
-    Status pull(TcpPeer &peer, bool *moved);
+    enum class Until : uint8_t { Short, Empty };  // a short read saves a call that finds nothing
+    Status pull(TcpPeer &peer, bool *moved, Until until = Until::Short);
     Status take(TcpPeer &peer, bool *moved);
     Status open_frame(TcpPeer &peer);
     Status close_frame(TcpPeer &peer);

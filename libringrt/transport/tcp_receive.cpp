@@ -145,7 +145,7 @@ Status Tcp::connection_ended(TcpPeer &peer, bool in_order, const char *why) {
     return lost(peer, why);
 }
 
-Status Tcp::pull(TcpPeer &peer, bool *moved) {
+Status Tcp::pull(TcpPeer &peer, bool *moved, Until until) {
     for (;;) {
         RINGRT_TRY(take(peer, moved));
         if ((peer.held && !suspects_failure_) || peer.gone) return {};
@@ -159,12 +159,18 @@ Status Tcp::pull(TcpPeer &peer, bool *moved) {
         if (got <= 0)
             return connection_ended(
                 peer, got == 0, got == 0 ? "it died or closed its connection" : strerror(errno));
+        size_t room = 0;
+        for (size_t i = 0; i < used; ++i) room += pieces[i].iov_len;
+        const bool drained = size_t(got) < room && !suspects_failure_;
         direct = std::min(size_t(got), direct);
         peer.end += size_t(got) - direct;
-        if (direct == 0) continue;
-        *moved = true;
-        peer.taken += direct;
-        if (peer.taken == peer.frame.bytes) RINGRT_TRY(close_frame(peer));
+        if (direct > 0) {
+            *moved = true;
+            peer.taken += direct;
+            if (peer.taken == peer.frame.bytes) RINGRT_TRY(close_frame(peer));
+        }
+        // What comes after a short read, or the end, is read when the socket is ready again.
+        if (drained && until == Until::Short) return take(peer, moved);
     }
 }
 

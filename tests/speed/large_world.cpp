@@ -2,7 +2,8 @@
 // Measures a world of many ranks on this machine. It is not a test. Ranks are threads of a few
 // processes, distributed over mock nodes. It prints one row: how long the start takes, what a rank
 // holds (sockets, threads, memory), how long an all-gather of 40 bytes, the agreement at a step and
-// a barrier take, and when the last rank has learned that the ranks of one process died.
+// a barrier take, and when the last rank has learned that the ranks of one process died. Times
+// depend on the number of cores; so a second row has the CPU time of a rank, which does not much.
 //
 //   make tests/speed/large_world && tests/speed/large_world RANKS RANKS_PER_NODE [PER_PROCESS]
 #include <linux/futex.h>
@@ -44,6 +45,7 @@ struct Board {
     std::atomic<long> sockets{0}, threads{0}, pss_kb{0};
     std::atomic<double> began_s{0}, start_s{0}, gather_ms{0}, step_ms{0}, barrier_ms{0},
         killed_s{0}, heard_s{0};
+    std::atomic<double> first_start_cpu_s{0}, start_cpu_s{0}, barrier_cpu_s{0};
     char line[256] = {};
 };
 
@@ -74,6 +76,12 @@ struct World {
     [[nodiscard]] int rounds() const { return std::max(2, std::min(20, 4096 / ranks)); }
     [[nodiscard]] int processes() const { return (ranks + per_process - 1) / per_process; }
 };
+
+double thread_cpu_s() {
+    timespec used{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return double(used.tv_sec) + double(used.tv_nsec) / 1e9;
+}
 
 long number_in(const char *path, const std::string &key) {
     std::ifstream file(path);
@@ -134,7 +142,10 @@ void run_rank(const World &world, int rank) {
     world.meet_all(kStart);
     double zero = 0;
     board.began_s.compare_exchange_strong(zero, monotonic_s());
+    const double start_cpu_s = thread_cpu_s();
     if (!sound(world, comm, comm.start())) return;
+    board.start_cpu_s += thread_cpu_s() - start_cpu_s;
+    if (rank == 0) board.first_start_cpu_s = thread_cpu_s() - start_cpu_s;
     raise(&board.start_s, monotonic_s() - board.began_s);
     world.meet_all(kGathers);
     using Gathered = std::array<uint64_t, 5>;
@@ -156,9 +167,10 @@ void run_rank(const World &world, int rank) {
     }
     raise(&board.step_ms, (monotonic_s() - steps_s) * 1e3 / world.rounds());
     world.meet_all(kBarriers);
-    const double barriers_s = monotonic_s();
+    const double barriers_s = monotonic_s(), barriers_cpu_s = thread_cpu_s();
     for (int i = 0; i < world.rounds(); ++i)
         if (!sound(world, comm, comm.barrier())) return;
+    board.barrier_cpu_s += (thread_cpu_s() - barriers_cpu_s) / world.rounds();
     raise(&board.barrier_ms, (monotonic_s() - barriers_s) * 1e3 / world.rounds());
     if (rank % world.per_process == 0) count_process(&board);
     world.meet_all(kCounted);
@@ -208,6 +220,9 @@ int main(int argc, char **argv) {
                board.misnamed.load());
     else
         printf("- |\n");
+    printf("CPU: start of rank 0 %.1f ms, of a rank %.2f ms; barrier of a rank %.3f ms\n",
+           board.first_start_cpu_s * 1e3, board.start_cpu_s * 1e3 / world.ranks,
+           board.barrier_cpu_s * 1e3 / world.ranks);
     if (board.line[0] != 0) fprintf(stderr, "%s\n", board.line);
     return board.failed == 0 ? 0 : 1;
 }

@@ -118,6 +118,23 @@ struct Scattered {
     }
 };
 
+// In all worlds, about as many ranks report that they wait in each second.
+TEST(large_worlds_report_less_often) {
+    const auto period_ms = [](int size, uint32_t timeout_ms) {
+        RankContext self;
+        self.size = size;
+        self.timeout_ms = timeout_ms;
+        return report_period(self).count();
+    };
+    for (const int size : {2, 64, 256, 511}) ck_assert_int_eq(period_ms(size, 600000), 1000);
+    ck_assert_int_eq(period_ms(512, 600000), 2000);
+    ck_assert_int_eq(period_ms(4096, 600000), 16000);
+    // The reports must name the stopped rank before the timeout.
+    ck_assert_int_eq(period_ms(4096, 20000), 5000);
+    ck_assert_int_eq(period_ms(2, 2000), 500);
+    ck_assert_int_eq(period_ms(4096, 1), 10);
+}
+
 }  // namespace
 
 // Messages of all sizes, sent in parts of all sizes, received before or after they arrive.
