@@ -140,7 +140,7 @@ Status listen_on(int *port, Fd *out) {
             v4 = {.sin_family = AF_INET, .sin_port = htons(uint16_t(*port))};
         }
         if (bind(fd.get(), reinterpret_cast<sockaddr *>(&address), length) != 0) continue;
-        if (listen(fd.get(), 1024) != 0) continue;
+        if (listen(fd.get(), SOMAXCONN) != 0) continue;  // thousands of ranks come to rank 0
         if (getsockname(fd.get(), reinterpret_cast<sockaddr *>(&address), &length) != 0) continue;
         *port = ntohs(family == AF_INET6 ? reinterpret_cast<sockaddr_in6 &>(address).sin6_port
                                          : reinterpret_cast<sockaddr_in &>(address).sin_port);

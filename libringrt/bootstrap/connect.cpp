@@ -55,6 +55,7 @@ struct Connector::Attempt {
     std::string why;
     // The first try that ended early; a peer that is silent is left to the operation's timeout.
     std::optional<Clock::time_point> failing_since;
+    bool silent = false;  // the last try had no answer
     Clock::time_point state_since = Clock::now(), again = state_since;
 };
 
@@ -99,14 +100,15 @@ Connector::Outcome Connector::begin(Attempt *attempt) {
     return error != 0 ? next_address(attempt, error) : Outcome::waits;
 }
 
-Connector::Outcome Connector::try_again(Attempt *attempt, const std::string &why) {
+Connector::Outcome Connector::try_again(Attempt *attempt, const std::string &why, bool silent) {
     attempt->fd = Fd();
     attempt->why = why;
     attempt->state = Attempt::Pause;
     attempt->again = Clock::now() + times_.pause;
     if (!attempt->failing_since) attempt->failing_since = Clock::now();
-    return Clock::now() - *attempt->failing_since < times_.retry_for ? Outcome::waits
-                                                                     : Outcome::failed;
+    attempt->silent = silent;
+    const auto limit = silent ? times_.silent_for : times_.retry_for;
+    return Clock::now() - *attempt->failing_since < limit ? Outcome::waits : Outcome::failed;
 }
 
 Connector::Outcome Connector::next_address(Attempt *attempt, int error) {
@@ -116,7 +118,7 @@ Connector::Outcome Connector::next_address(Attempt *attempt, int error) {
                     attempt->endpoint.addresses.empty() ? "(no address)"
                                                         : attempt->endpoint.addresses[0].c_str(),
                     attempt->endpoint.port, strerror(error));
-    const Outcome outcome = try_again(attempt, why);
+    const Outcome outcome = try_again(attempt, why, error == ETIMEDOUT);
     if (++attempt->address < attempt->endpoint.addresses.size()) {
         attempt->again = Clock::now();
         return outcome;
@@ -137,6 +139,7 @@ Connector::Outcome Connector::await_connection(Attempt *attempt) {
     getsockopt(attempt->fd.get(), SOL_SOCKET, SO_ERROR, &error, &length);
     if (error != 0) return next_address(attempt, error);
     tune(attempt->fd.get());
+    if (attempt->silent) attempt->failing_since.reset();  // the host answers again
     attempt->state = Attempt::Greeted;
     return Outcome::waits;
 }

@@ -27,6 +27,10 @@ namespace ringrt {
 struct ConnectTimes {
     // Of tries that end early; a dead peer does not return, and fault F01 allows 10 s.
     std::chrono::milliseconds retry_for{5000};
+    // Of tries without an answer from the peer's host. A network that is overloaded drops packets,
+    // and the kernel repeats those that open a connection after 1, 3 and 7 s. Keep-alive gives an
+    // open connection as long.
+    std::chrono::milliseconds silent_for{20'000};
     std::chrono::milliseconds address_within{2000};                   // one address of the peer
     std::chrono::milliseconds pause{20};                              // before the next try
     std::chrono::milliseconds hello_within = Acceptor::kHelloWithin;  // of other ranks
@@ -56,7 +60,7 @@ class Connector : public Connections {
     Outcome await_greeting(int peer, Attempt *attempt);
     Outcome await_answer(Attempt *attempt);
     Outcome await_arrival(Attempt *attempt);
-    Outcome try_again(Attempt *attempt, const std::string &why);
+    Outcome try_again(Attempt *attempt, const std::string &why, bool silent = false);
     Outcome next_address(Attempt *attempt, int error);
 
     const RankContext &self_;

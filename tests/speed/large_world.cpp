@@ -46,7 +46,7 @@ struct Board {
     std::atomic<double> began_s{0}, start_s{0}, gather_ms{0}, step_ms{0}, barrier_ms{0},
         killed_s{0}, heard_s{0};
     std::atomic<double> first_start_cpu_s{0}, start_cpu_s{0}, barrier_cpu_s{0};
-    char line[256] = {};
+    char line[4096] = {};  // it may have passed many ranks
 };
 
 void raise(std::atomic<double> *to, double value) {

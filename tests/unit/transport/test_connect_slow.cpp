@@ -82,6 +82,33 @@ TEST(an_answer_restarts_the_time) {
     expect_lost(zero, "it refused a connection");
 }
 
+// The kernel drops a packet that opens a connection to a port with too many that wait.
+TEST(a_network_that_drops_packets_has_more_time_than_a_dead_peer) {
+    for (const bool recovers : {true, false}) {
+        ConnectorWorld world(2);
+        const Endpoint &busy = world.endpoints[1];
+        ck_assert_int_eq(listen(world.listeners[1].get(), 0), 0);
+        Fd fill[3];
+        for (Fd &each : fill)
+            ck_assert_int_eq(begin_connect(busy.addresses[0], busy.port, &each), 0);
+        ConnectTimes times = kImpatient;
+        times.address_within = milliseconds(10);
+        if (!recovers) times.silent_for = 2 * kRetryFor;
+        Driven zero(world.connector(0, times), 1);
+        if (!recovers) {
+            expect_lost(zero, "timed out");
+            continue;
+        }
+        wait_long();
+        ck_assert(!zero.ended());
+        const std::unique_ptr<Connector> one = world.connector(1);
+        std::vector<Connections::Made> made;
+        while (!zero.ended() || made.empty()) ck_assert(one->progress(&made).ok());
+        ck_assert_msg(zero.result().fd.valid(), "%s", zero.result().why.c_str());
+        ck_assert(are_ends_of_one_connection(zero.result().fd, made[0].fd));
+    }
+}
+
 TEST(a_peer_that_ends_after_its_answer_is_unreachable) {
     ConnectorWorld world(2);
     Driven zero(world.connector(0), 1);  // with the usual times: it must not need them
