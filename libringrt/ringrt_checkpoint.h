@@ -179,7 +179,7 @@ RINGRT_API ringrt_status_t ringrt_checkpoint_save(ringrt_checkpoint_t *checkpoin
  * ringrt_checkpoint_save(), _save_begin() and _restore() return RINGRT_INVALID_ARGUMENT, and ringrt_checkpoint_close()
  * gives the save up. Both are collective.
  *
- * A report by ringrt_job_saved() is about the last step, so end the save before it. */
+ * A job handle learns of it by ringrt_job_saving(). */
 RINGRT_API ringrt_status_t ringrt_checkpoint_save_begin(ringrt_checkpoint_t *checkpoint, uint64_t step);
 RINGRT_API ringrt_status_t ringrt_checkpoint_save_end(ringrt_checkpoint_t *checkpoint);
 

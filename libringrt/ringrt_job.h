@@ -17,6 +17,15 @@
  *     }
  *     ringrt_job_close(job);                            // before the checkpoint handle
  *
+ * Training stands during these saves. With config.background_saves it continues during the periodic
+ * ones, which the job then asks for in two parts:
+ *
+ *         if (action == RINGRT_SAVE_BEGIN)
+ *             ringrt_job_saving(job, ringrt_checkpoint_save_begin(checkpoint, step));
+ *         if (action == RINGRT_SAVE_END)                // some steps later
+ *             ringrt_job_saved(job, ringrt_checkpoint_save_end(checkpoint), &action);
+ *         if (action == RINGRT_SAVE)                    // as above; the last of the three
+ *
  * Without a ringrt_checkpoint_t (pass NULL) the program saves in its own way: see
  * ringrt_job_progress() and ringrt_job_resumed().
  *
@@ -28,9 +37,10 @@
  * RINGRT_MISMATCH and RINGRT_ABORTED, end it: the job starts again from its newest checkpoint.
  *
  * The handle has its own connections: it may be used while operations of the communicator are in
- * progress, and may outlive it. One thread at a time may use it, except for ringrt_job_abort() and
- * ringrt_job_last_error(). It belongs to the process that created it: after fork() the child's copy
- * returns RINGRT_FORKED. A process has one handle, this one or a ringrt_t (ringrt.h), per job.
+ * progress, and may outlive it. One thread at a time may use it, except for ringrt_job_abort(),
+ * ringrt_job_written() and ringrt_job_last_error(). It belongs to the process that created it:
+ * after fork() the child's copy returns RINGRT_FORKED. A process has one handle, this one or a
+ * ringrt_t (ringrt.h), per job.
  *
  * The process's handler of the scheduler's signal (SIGURG, or RINGRT_SIGNAL) is called as well, as
  * is its handler of SIGTERM. The library catches SIGTERM from the first step on, because Slurm
@@ -68,6 +78,8 @@ typedef struct ringrt_job_config {
     uint64_t seed;               /* of the sample order; a restore with another seed logs a warning */
     uint32_t save_interval_s;    /* between two periodic saves [RINGRT_SAVE_INTERVAL_S] (600) */
     uint32_t telemetry_s;        /* shortest time between two reports [RINGRT_TELEMETRY_S] (30) */
+    uint32_t background_saves;   /* 1: the program knows RINGRT_SAVE_BEGIN and RINGRT_SAVE_END, and gets them for
+                                    periodic saves, unless RINGRT_SAVE_INLINE is 1 in the environment (0) */
 } ringrt_job_config_t;
 
 #ifdef __cplusplus
@@ -83,7 +95,7 @@ inline ringrt_job_config_t ringrt_job_config_init() {
 
 /* Collective over `comm`, whose ranks and timeouts it takes. `comm` must have a rank in every task of the job step,
  * because a resize ends them all; otherwise RINGRT_INVALID_ARGUMENT. RINGRT_MISMATCH if the ranks configured different
- * batches. With config NULL everything comes from the environment. RINGRT_UNSUPPORTED with RINGRT_LIVE_RESIZE: only a
+ * batches, or saves of different kinds. With config NULL everything comes from the environment. RINGRT_UNSUPPORTED with RINGRT_LIVE_RESIZE: only a
  * ringrt_t is resized in place.
  *
  * `checkpoint`, which may be NULL at all ranks, must be of the same ranks, not restored yet, and live until
@@ -111,22 +123,39 @@ RINGRT_API int ringrt_job_restarts(const ringrt_job_t *job); /* how often this j
 typedef enum ringrt_action {
     RINGRT_CONTINUE = 0,
     RINGRT_LEAVE,  /* saved and requeued, or an extension that has left: clean up and end, with any exit status */
-    RINGRT_SAVE    /* only from ringrt_job_step(): save as of this step, then call ringrt_job_saved() */
+    RINGRT_SAVE,   /* only with a job handle, as the rest: save as of the last step, then call ringrt_job_saved() */
+    RINGRT_SAVE_BEGIN, /* begin a save of the last step, call ringrt_job_saving(), and go on */
+    RINGRT_SAVE_END    /* end the save that is under way, then call ringrt_job_saved() */
 } ringrt_action_t;
 
 /* Collective; call it after every finished step. The ranks agree, by 8 bytes of each, whether the scheduler has asked
  * for a resize or a periodic save is due; if so, *action is RINGRT_SAVE, otherwise RINGRT_CONTINUE. RINGRT_MISMATCH if
- * the ranks are at different steps. */
+ * the ranks are at different steps.
+ *
+ * With background_saves the action for a periodic save is RINGRT_SAVE_BEGIN, and no other becomes due while it is under
+ * way. RINGRT_SAVE_END follows when every rank's part is written, or when the scheduler asks for a resize: that waits
+ * for a save of the last step, so ringrt_job_saved() then returns RINGRT_SAVE. */
 RINGRT_API ringrt_status_t ringrt_job_step(ringrt_job_t *job, uint64_t step, ringrt_action_t *action);
 
-/* Collective; reports that the checkpoint of the last step is on disk at all ranks, or why not: `saved` is the outcome
- * at this rank, RINGRT_OK if it succeeded. It waits for late ranks ten times as long as other calls, at most 30 minutes.
+/* Collective; reports that a save of the last step is under way, or why not: `begun` is the outcome at this rank. If it
+ * failed at all ranks, a line on stderr gives the cause, and training continues without it. If it failed at some only,
+ * which cannot happen with a ringrt_checkpoint_t, the others end their parts after RINGRT_SAVE_END, and the save counts
+ * as failed. Statuses after which no rank can go on are as for ringrt_job_saved().
+ *
+ * Call it after RINGRT_SAVE_BEGIN, before the next ringrt_job_step(), and also after a save in two parts of the
+ * program's own choice. The next ringrt_job_saved() is about this save, also if the program does not wait for
+ * RINGRT_SAVE_END. At the end of the training, end what is under way: ringrt_job_close() does not. */
+RINGRT_API ringrt_status_t ringrt_job_saving(ringrt_job_t *job, ringrt_status_t begun);
+
+/* Collective; reports that the checkpoint of the last step, or of that of ringrt_job_saving(), is on disk at all ranks,
+ * or why not: `saved` is the outcome at this rank, RINGRT_OK if it succeeded. It waits for late ranks ten times as long as other calls, at most 30 minutes.
  * If the scheduler has asked for a resize and all ranks have saved, rank 0 has the job requeued, and all ranks wait
  * until Slurm stops the job: *action is RINGRT_LEAVE. Otherwise it is RINGRT_CONTINUE. If any part of this fails, the
- * resize is called off, and a line on stderr gives the cause. After RINGRT_SUPERSEDED, RINGRT_PEER_LOST, RINGRT_TIMEOUT
+ * resize is called off, and a line on stderr gives the cause. After RINGRT_SAVE_END *action may be RINGRT_SAVE: a
+ * resize waits for a save of the last step. After RINGRT_SUPERSEDED, RINGRT_PEER_LOST, RINGRT_TIMEOUT
  * or RINGRT_ABORTED in `saved` no rank can go on, and the call returns that status at all.
  *
- * Call it after RINGRT_SAVE, before the next ringrt_job_step(), and also after saves of the program's own choice, so
+ * Call it after RINGRT_SAVE and RINGRT_SAVE_END, before the next ringrt_job_step(), and also after saves of the program's own choice, so
  * that the scheduler knows how much a resize would lose. */
 RINGRT_API ringrt_status_t ringrt_job_saved(ringrt_job_t *job, ringrt_status_t saved, ringrt_action_t *action);
 
@@ -136,6 +165,11 @@ RINGRT_API ringrt_status_t ringrt_job_saved(ringrt_job_t *job, ringrt_status_t s
  * and the losses, as of the last step. Save those of rank 0, which alone knows the losses. *data is library memory,
  * valid until the next call. Not collective. */
 RINGRT_API ringrt_status_t ringrt_job_progress(ringrt_job_t *job, const void **data, size_t *bytes);
+
+/* Tells that this rank's part of the save of ringrt_job_saving() is written, or failed: RINGRT_SAVE_END then waits for
+ * other ranks only. Any thread may call it between RINGRT_SAVE_BEGIN and ringrt_job_saved(). RINGRT_INVALID_ARGUMENT
+ * over a ringrt_checkpoint_t, which the job asks itself. Not collective. */
+RINGRT_API ringrt_status_t ringrt_job_written(ringrt_job_t *job);
 
 /* Tells that the program has continued from its own checkpoint, made after `step` steps. `data` are the bytes of
  * ringrt_job_progress() in it; with bytes 0, every step is taken to have had the present number of samples. Call it

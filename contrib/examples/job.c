@@ -16,6 +16,7 @@ enum { kBatch = 30 };
 
 static ringrt_checkpoint_t *checkpoint;
 static ringrt_job_t *job;
+static int is_saving;
 
 static void fail(ringrt_status_t status, const char *line) {
     fprintf(stderr, "%s: %s\n", ringrt_status_string(status), line);
@@ -23,6 +24,22 @@ static void fail(ringrt_status_t status, const char *line) {
 }
 static void must(ringrt_status_t status) {
     if (status != RINGRT_OK) fail(status, ringrt_job_last_error(job));
+}
+
+/* Does what the job asks for after a step. While a save is under way, the training continues. */
+static ringrt_action_t serve(ringrt_action_t action, uint64_t step) {
+    if (action == RINGRT_SAVE_BEGIN) {
+        must(ringrt_job_saving(job, ringrt_checkpoint_save_begin(checkpoint, step)));
+        is_saving = 1;
+        return RINGRT_CONTINUE;
+    }
+    if (action == RINGRT_SAVE_END) {
+        must(ringrt_job_saved(job, ringrt_checkpoint_save_end(checkpoint), &action));
+        is_saving = 0;
+    }
+    if (action == RINGRT_SAVE) /* also after the end of a save, if a resize waits */
+        must(ringrt_job_saved(job, ringrt_checkpoint_save(checkpoint, step), &action));
+    return action;
 }
 
 /* One step: this rank's samples of the batch, summed over the ranks. */
@@ -55,6 +72,7 @@ int main(int argc, char **argv) {
     ringrt_job_config_t config = RINGRT_JOB_CONFIG_INIT;
     config.global_batch = kBatch;
     config.steps_total = steps;
+    config.background_saves = 1;
     must(ringrt_job_open(&job, comm, checkpoint, &config));
 
     int64_t sum = 0;
@@ -70,9 +88,9 @@ int main(int argc, char **argv) {
     while (step < steps && action != RINGRT_LEAVE) {
         train(comm, step_ms, &sum);
         must(ringrt_job_step(job, ++step, &action));
-        if (action == RINGRT_SAVE)
-            must(ringrt_job_saved(job, ringrt_checkpoint_save(checkpoint, step), &action));
+        action = serve(action, step);
     }
+    if (is_saving) serve(RINGRT_SAVE_END, step);
     if (rank == 0)
         printf("%s at step %" PRIu64 " on %d ranks: the sum is %" PRId64 "\n",
                action == RINGRT_LEAVE ? "left" : "ended", step, size, sum);

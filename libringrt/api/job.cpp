@@ -41,18 +41,22 @@ Status agree_on_config(Group &group, const Settings &settings,
     struct Common {
         uint64_t batch;
         uint64_t has_checkpoint;
+        uint64_t saves_inline;
     };
     const BatchRule &batch = settings.batch;
     const Common mine{
         checkpoint::hash_text(format_text("%u %u %d", batch.reference_batch, batch.reference_size,
                                           static_cast<int>(batch.rule))),
-        checkpoint != nullptr};
+        checkpoint != nullptr, settings.save_inline};
     std::vector<Common> all;
     RINGRT_TRY(gather(group, mine, all));
     for (size_t rank = 1; rank < all.size(); ++rank) {
         if (all[rank].has_checkpoint != all[0].has_checkpoint)
             return {RINGRT_MISMATCH, format_text("rank %zu has %s checkpoint handle, unlike rank 0",
                                                  rank, all[rank].has_checkpoint ? "a" : "no")};
+        if (all[rank].saves_inline != all[0].saves_inline)
+            return {RINGRT_MISMATCH, format_text("rank %zu has background_saves=%d, unlike rank 0",
+                                                 rank, all[rank].saves_inline ? 0 : 1)};
         if (all[rank].batch != all[0].batch)
             return {RINGRT_MISMATCH,
                     format_text("rank %zu configured another batch than rank 0", rank)};
@@ -104,6 +108,8 @@ Status read_job_config(const ringrt_job_config_t *given, const Environment &envi
         return {RINGRT_UNSUPPORTED,
                 "RINGRT_LIVE_RESIZE and RINGRT_EXTENDS need ringrt_init(): a job handle is not "
                 "resized in place"};
+    // The program must know the actions of saves in two parts, and the environment may forbid them.
+    if (!config.background_saves) out.save_inline = 1;
     return {};
 }
 

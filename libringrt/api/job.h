@@ -4,11 +4,13 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <string>
 #include <utility>
 
 #include "libringrt/api/checkpoint.h"
 #include "libringrt/job/job.h"
+#include "libringrt/job/save_state.h"
 #include "libringrt/ringrt_job.h"
 
 namespace ringrt {
@@ -25,7 +27,8 @@ struct ringrt_job {
           comm(std::move(own)),
           group(comm->communicator, comm->timeout_ms),
           job(settings, group),
-          checkpoint(over) {
+          checkpoint(over),
+          saves(!settings.save_inline) {
         if (checkpoint) checkpoint->job = &job;
     }
     ~ringrt_job() {
@@ -42,9 +45,9 @@ struct ringrt_job {
     ringrt::job::Job job;
     ringrt_checkpoint_t *const checkpoint;  // may be null
     std::string progress;                   // ringrt_job_progress()'s
-    // What the program saves for, until ringrt_job_saved().
-    enum class Save { none, periodic, to_leave } wanted = Save::none;
-    double wanted_s = 0;
+    ringrt::job::SaveState saves;
+    // This rank's part of a save in the program's own format; any thread may set it.
+    std::atomic<bool> written{false};
     bool left = false;  // the action was RINGRT_LEAVE: no rank waits for another
 };
 

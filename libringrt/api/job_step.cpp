@@ -6,8 +6,6 @@
 namespace ringrt {
 namespace {
 
-using Save = decltype(ringrt_job::wanted);
-
 Status check_stays(const ringrt_job_t &job) {
     if (!job.left) return {};
     return invalid("the last action was RINGRT_LEAVE: call ringrt_job_close() and end");
@@ -22,37 +20,77 @@ ringrt_status_t collective(ringrt_job_t *job, Body &&body) noexcept {
     });
 }
 
+// Whether this rank has nothing left to write of the save that is under way.
+bool is_written(const ringrt_job_t &job) {
+    if (!job.checkpoint) return job.written;
+    return !job.checkpoint->saver.under_way() || job.checkpoint->saver.written();
+}
+
+// The next step begins, and its time.
+void go_on(ringrt_job_t &job) {
+    job.job.report(job.job.step());
+    job.job.begin_step();
+}
+
 Status step(ringrt_job_t &job, uint64_t step, ringrt_action_t &action) {
-    if (job.wanted != Save::none)
-        return invalid("the last action was RINGRT_SAVE: call ringrt_job_saved() first");
+    RINGRT_TRY(job.saves.check_step());
     RINGRT_TRY(job.job.slurm().catch_sigterm());
     job.job.end_step(step);
-    job::StepFlags agreed;
-    RINGRT_TRY(job.job.agree(step, job.job.wishes(), agreed));
+    job::StepFlags mine = job.job.wishes(), agreed;
+    mine.written = is_written(job);
+    RINGRT_TRY(job.job.agree(step, mine, agreed));
     if (agreed.asked && agreed.cut_off) {
         job.job.stay_cut_off();
-    } else if (agreed.asked || agreed.save_due) {
-        job.wanted = agreed.asked ? Save::to_leave : Save::periodic;
-        job.wanted_s = monotonic_s();
-        if (agreed.asked) job.job.begin_leaving();
-        action = RINGRT_SAVE;
-        return {};
+        agreed.asked = false;
     }
-    job.job.report(step);
-    job.job.begin_step();
-    action = RINGRT_CONTINUE;
+    if (agreed.asked) job.job.begin_leaving();
+    const ringrt_action_t result = job.saves.at_step(step, agreed, monotonic_s());
+    if (result == RINGRT_CONTINUE) go_on(job);
+    action = result;
     return {};
 }
 
-// This rank's outcome of a save, for all ranks. A failure after which the program can go on is that
+bool is_end(ringrt_status_t saved) {
+    return saved == RINGRT_SUPERSEDED || saved == RINGRT_PEER_LOST || saved == RINGRT_TIMEOUT ||
+           saved == RINGRT_ABORTED;
+}
+
+// A rank's outcome of a save, for all ranks. A failure after which the program can go on is that
 // of a save.
 Status outcome_of_save(ringrt_status_t saved, int rank) {
     if (saved == RINGRT_OK) return {};
-    const bool is_end = saved == RINGRT_SUPERSEDED || saved == RINGRT_PEER_LOST ||
-                        saved == RINGRT_TIMEOUT || saved == RINGRT_ABORTED;
     return {
-        is_end ? saved : RINGRT_CHECKPOINT_FAILED,
+        is_end(saved) ? saved : RINGRT_CHECKPOINT_FAILED,
         format_text("the program's save failed at rank %d: %s", rank, ringrt_status_string(saved))};
+}
+
+// Collective. A rank that could not begin has no part to write, but others may have. They end
+// theirs like any other, and then all learn of the failure.
+Status saving(ringrt_job_t &job, ringrt_status_t begun) {
+    RINGRT_TRY(job.saves.check_begin());
+    std::vector<ringrt_status_t> all;
+    {
+        const FileWork work(job.group);
+        RINGRT_TRY(gather(job.group, begun, all));
+    }
+    Status failure;
+    bool at_all = true;
+    for (size_t rank = 0; rank < all.size(); ++rank) {
+        if (is_end(all[rank])) return outcome_of_save(all[rank], static_cast<int>(rank));
+        if (failure.ok()) failure = outcome_of_save(all[rank], static_cast<int>(rank));
+        at_all = at_all && all[rank] != RINGRT_OK;
+    }
+    if (begun != RINGRT_OK) job.written = true;
+    if (at_all) {
+        job.saves.could_not_begin();
+        job.written = false;
+        job.job.put_off_save();
+        job.job.log(failure.message + ": training continues");
+    } else {
+        job.saves.begun(job.job.step(), std::move(failure), monotonic_s());
+    }
+    go_on(job);
+    return {};
 }
 
 Status saved(ringrt_job_t &job, ringrt_status_t of_rank, ringrt_action_t &action) {
@@ -61,24 +99,24 @@ Status saved(ringrt_job_t &job, ringrt_status_t of_rank, ringrt_action_t &action
         const FileWork work(job.group);
         outcome = agree(job.group, outcome_of_save(of_rank, job.group.rank()));
     }
-    const Save wanted = std::exchange(job.wanted, Save::none);
+    // Why it could not begin says more than that there was nothing to end.
+    if (!job::is_fatal(outcome) && !job.saves.failure().ok()) outcome = job.saves.failure();
+    const job::SaveState::Saved of = job.saves.saved(job.job.step(), monotonic_s());
     if (job::is_fatal(outcome)) return outcome;
-    const uint64_t step = job.job.step();
-    const bool is_timed = wanted != Save::none;
+    job.written = false;
     if (outcome.ok())
-        job.job.saved(step, is_timed ? (monotonic_s() - job.wanted_s) * 1e3 : 0);
+        job.job.saved(of.step, of.begun_s > 0 ? (monotonic_s() - of.begun_s) * 1e3 : 0);
     else
         job.job.put_off_save();
-    ringrt_action_t result = RINGRT_CONTINUE;
-    if (wanted == Save::to_leave) {
+    ringrt_action_t result = of.next;
+    if (of.is_to_leave) {
         outcome = job.job.leave(outcome, result);
         if (job::is_fatal(outcome)) return outcome;
     } else if (!outcome.ok()) {
         job.job.log(outcome.message + ": training continues");
     }
     job.left = result == RINGRT_LEAVE;
-    if (!job.left) job.job.report(step);
-    job.job.begin_step();
+    if (result == RINGRT_CONTINUE) go_on(job);
     action = result;
     return {};
 }
@@ -108,6 +146,18 @@ ringrt_status_t ringrt_job_step(ringrt_job_t *job, uint64_t at, ringrt_action_t 
     return collective(job, [&] {
         if (!action) return invalid("action is NULL");
         return step(*job, at, *action);
+    });
+}
+
+ringrt_status_t ringrt_job_saving(ringrt_job_t *job, ringrt_status_t begun) {
+    return collective(job, [&] { return saving(*job, begun); });
+}
+
+ringrt_status_t ringrt_job_written(ringrt_job_t *job) {
+    return guard(job, [&] {
+        if (job->checkpoint) return invalid("the checkpoint handle knows what is written");
+        job->written = true;
+        return Status{};
     });
 }
 

@@ -15,6 +15,7 @@ libruntime_la_SOURCES += \
 	libringrt/job/reporter.h \
 	libringrt/job/requeue.cpp \
 	libringrt/job/requeue.h \
+	libringrt/job/save_state.h \
 	libringrt/job/settings.cpp \
 	libringrt/job/settings.h \
 	libringrt/job/signal_watch.cpp \

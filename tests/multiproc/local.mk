@@ -14,6 +14,7 @@ multiproc_tests = \
 	tests/multiproc/test_failures \
 	tests/multiproc/test_gradients \
 	tests/multiproc/test_grouping_rules \
+	tests/multiproc/test_job_background \
 	tests/multiproc/test_job_handle \
 	tests/multiproc/test_job_refusals \
 	tests/multiproc/test_large_world \
@@ -87,6 +88,11 @@ tests_multiproc_test_grouping_rules_SOURCES = tests/multiproc/test_grouping_rule
 tests_multiproc_test_grouping_rules_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_grouping_rules_LDADD = libapi.la libruntime.la libgradients.la libcollective.la \
 	libbase.la $(CHECK_LIBS)
+
+tests_multiproc_test_job_background_SOURCES = tests/multiproc/test_job_background.cpp tests/support/check.h \
+	tests/support/directory.h tests/support/handle_job.h tests/support/ranks.h tests/support/step_job.h
+tests_multiproc_test_job_background_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_job_background_LDADD = libringrt.la librecords.la $(CHECK_LIBS)
 
 tests_multiproc_test_job_handle_SOURCES = tests/multiproc/test_job_handle.cpp tests/support/check.h \
 	tests/support/directory.h tests/support/handle_job.h tests/support/ranks.h tests/support/step_job.h

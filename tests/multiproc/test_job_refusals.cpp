@@ -145,6 +145,82 @@ TEST(calls_in_another_order_are_refused) {
     });
 }
 
+TEST(saves_in_two_parts_in_another_order_are_refused) {
+    on_jobs(2, [](ringrt_job_t *job, ringrt_comm_t *comm) -> std::string {
+        ringrt_action_t action = RINGRT_LEAVE;
+        // A save of the program's own choice, in which a resize comes.
+        TRY_TEXT(expect(job, ringrt_job_step(job, 1, &action), RINGRT_OK));
+        TRY_TEXT(expect(job, ringrt_job_saving(job, RINGRT_OK), RINGRT_OK));
+        TRY_TEXT(expect(job, ringrt_job_saving(job, RINGRT_OK), RINGRT_INVALID_ARGUMENT,
+                        "ringrt_job_saving() was called before"));
+        TRY_TEXT(expect(job, ringrt_job_step(job, 2, &action), RINGRT_OK));
+        if (action != RINGRT_CONTINUE) return "it ends before it is written";
+        raise(SIGURG);
+        TRY_TEXT(expect(job, ringrt_job_step(job, 3, &action), RINGRT_OK));
+        if (action != RINGRT_SAVE_END) return "not asked to end the save";
+        TRY_TEXT(expect(job, ringrt_job_step(job, 4, &action), RINGRT_INVALID_ARGUMENT,
+                        "the last action was RINGRT_SAVE_END: call ringrt_job_saved() first"));
+        TRY_TEXT(expect(job, ringrt_job_saving(job, RINGRT_OK), RINGRT_INVALID_ARGUMENT,
+                        "the last action was RINGRT_SAVE_END"));
+        TRY_TEXT(expect(job, ringrt_job_saved(job, RINGRT_OK, &action), RINGRT_OK));
+        if (action != RINGRT_SAVE) return "not asked for another save";
+        TRY_TEXT(expect(job, ringrt_job_step(job, 4, &action), RINGRT_INVALID_ARGUMENT,
+                        "the last action was RINGRT_SAVE: call"));
+        TRY_TEXT(expect(job, ringrt_job_saved(job, RINGRT_OK, &action), RINGRT_OK));
+        if (action != RINGRT_CONTINUE) return "left";
+        // A status after which no rank can continue is that of all.
+        TRY_TEXT(expect(job, ringrt_job_step(job, 4, &action), RINGRT_OK));
+        const ringrt_status_t begun = ringrt_comm_rank(comm) == 1 ? RINGRT_SUPERSEDED : RINGRT_OK;
+        return expect(job, ringrt_job_saving(job, begun), RINGRT_SUPERSEDED, "rank 1");
+    });
+}
+
+TEST(a_periodic_save_begins_and_is_reported) {
+    TemporaryDirectory directory;
+    on_comms({2, 1}, [&](ringrt_comm_t *comm) -> std::string {
+        ringrt_checkpoint_config_t saves = RINGRT_CHECKPOINT_CONFIG_INIT;
+        saves.directory = directory.path.c_str();
+        ringrt_checkpoint_t *checkpoint = nullptr;
+        TRY_TEXT(expect(checkpoint, ringrt_checkpoint_open(&checkpoint, comm, &saves), RINGRT_OK));
+        ringrt_job_config_t config = batch_of(10);
+        config.save_interval_s = 1;
+        config.background_saves = ringrt_comm_rank(comm) == 1;
+        ringrt_job_t *job = nullptr;
+        TRY_TEXT(expect(job, ringrt_job_open(&job, comm, checkpoint, &config), RINGRT_MISMATCH,
+                        "rank 1 has background_saves=1, unlike rank 0"));
+        config.background_saves = 1;
+        TRY_TEXT(expect(job, ringrt_job_open(&job, comm, checkpoint, &config), RINGRT_OK));
+        TRY_TEXT(expect(job, ringrt_job_written(job), RINGRT_INVALID_ARGUMENT,
+                        "the checkpoint handle knows what is written"));
+        ringrt_action_t action = RINGRT_CONTINUE;
+        uint64_t step = 0;
+        while (action == RINGRT_CONTINUE)
+            TRY_TEXT(expect(job, ringrt_job_step(job, ++step, &action), RINGRT_OK));
+        if (action != RINGRT_SAVE_BEGIN) return "not asked to begin a save";
+        TRY_TEXT(expect(job, ringrt_job_step(job, step + 1, &action), RINGRT_INVALID_ARGUMENT,
+                        "the last action was RINGRT_SAVE_BEGIN: call ringrt_job_saving() first"));
+        const ringrt_status_t begun = ringrt_checkpoint_save_begin(checkpoint, step);
+        TRY_TEXT(expect(job, ringrt_job_saving(job, begun), RINGRT_OK));
+        for (action = RINGRT_CONTINUE; action == RINGRT_CONTINUE;)
+            TRY_TEXT(expect(job, ringrt_job_step(job, ++step, &action), RINGRT_OK));
+        if (action != RINGRT_SAVE_END) return "not asked to end the save";
+        TRY_TEXT(expect(job, ringrt_job_saved(job, ringrt_checkpoint_save_end(checkpoint), &action),
+                        RINGRT_OK));
+        if (action != RINGRT_CONTINUE) return "another action";
+        // An abort within a save: the other rank's calls end.
+        TRY_TEXT(expect(checkpoint, ringrt_checkpoint_save_begin(checkpoint, step), RINGRT_OK));
+        if (ringrt_comm_rank(comm) == 1) {
+            TRY_TEXT(expect(job, ringrt_job_abort(job), RINGRT_OK));
+            TRY_TEXT(expect(job, ringrt_job_saving(job, RINGRT_OK), RINGRT_ABORTED));
+        } else {
+            TRY_TEXT(expect(job, ringrt_job_saving(job, RINGRT_OK), RINGRT_PEER_LOST, "rank 1"));
+        }
+        (void)ringrt_job_close(job);
+        (void)ringrt_checkpoint_close(checkpoint);
+        return "";
+    });
+}
+
 TEST(progress_that_is_damaged_or_of_another_step_is_refused) {
     on_jobs(1, [](ringrt_job_t *job, ringrt_comm_t *) -> std::string {
         ringrt_action_t action;

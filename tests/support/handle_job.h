@@ -3,7 +3,9 @@
 // checkpoints of the library's or the program's own.
 #pragma once
 
+#include <atomic>
 #include <sstream>
+#include <thread>
 #include <vector>
 
 #include "libringrt/ringrt_job.h"
@@ -13,10 +15,19 @@ namespace ringrt::test {
 
 inline constexpr uint32_t kHandleBatch = 48;
 
+inline constexpr int kAllRanks = -2;
+
 struct HandleProgram {
     bool own_files = false;    // instead of a ringrt_checkpoint_t
     bool is_reversed = false;  // the job is over a split communicator, with the ranks reversed
     int fails_at_rank = -1;    // whose saves fail
+    bool in_background = false;
+    uint64_t save_every = 0;     // steps between saves of the program's own choice, in two parts
+    size_t ballast = 1;          // doubles that make a save longer
+    int fails_to_begin_at = -1;  // rank; kAllRanks
+    // In the thread that writes the program's own files, until `stop`.
+    std::function<void(int rank, const std::atomic<bool> &stop)> while_writing =
+        [](int, const std::atomic<bool> &) {};
     std::function<void(int rank, uint64_t step)> before_saved = [](int, uint64_t) {};
 };
 
@@ -34,6 +45,8 @@ class HandleRank {
         if (status == RINGRT_OK) status = loop();
         const int result =
             status == RINGRT_OK ? (left_ ? kLeft : kEnded) : Job::complain(rank, status, line());
+        is_stopping_ = true;
+        if (writer_.joinable()) writer_.join();  // it uses the handle
         (void)ringrt_job_close(job_);
         (void)ringrt_checkpoint_close(checkpoint_);
         (void)ringrt_comm_destroy(comm_);
@@ -67,6 +80,7 @@ class HandleRank {
         ringrt_job_config_t job = RINGRT_JOB_CONFIG_INIT;
         job.global_batch = kHandleBatch;
         job.steps_total = options_.steps;
+        job.background_saves = program_.in_background;
         return ringrt_job_open(&job_, comm_, checkpoint_, &job);
     }
 
@@ -87,6 +101,10 @@ class HandleRank {
             if (status == RINGRT_OK)
                 status = ringrt_checkpoint_register_block(checkpoint_, "rows", rows_.data(),
                                                           RINGRT_FLOAT64, 2, shape, offset, extent);
+            const uint64_t ballast[] = {ballast_.size()};
+            if (status == RINGRT_OK)
+                status = ringrt_checkpoint_register(checkpoint_, "ballast", ballast_.data(),
+                                                    RINGRT_FLOAT64, 1, ballast);
             if (status == RINGRT_OK) status = ringrt_checkpoint_restore(checkpoint_, &step);
             if (status == RINGRT_NOT_FOUND) status = RINGRT_OK;
         } else {
@@ -98,9 +116,13 @@ class HandleRank {
                action != RINGRT_LEAVE) {
             status = train(step + 1, ends);
             if (status == RINGRT_OK) status = ringrt_job_step(job_, ++step, &action);
-            if (status == RINGRT_OK && action == RINGRT_SAVE) status = save(step, action);
+            if (status == RINGRT_OK) status = serve(step, action);
         }
         left_ = action == RINGRT_LEAVE;
+        if (status == RINGRT_OK && is_saving_) {
+            status = serve(step, action = RINGRT_SAVE_END);
+            if (action == RINGRT_LEAVE) return RINGRT_UNSUPPORTED;
+        }
         return status == RINGRT_OK ? check(step) : status;
     }
 
@@ -126,6 +148,60 @@ class HandleRank {
         return RINGRT_OK;
     }
 
+    // Does what the action says, and tells it in a file.
+    ringrt_status_t serve(uint64_t step, ringrt_action_t &action) {
+        const bool is_own_choice =
+            program_.save_every > 0 && step % program_.save_every == 0 && !is_saving_;
+        if (action == RINGRT_CONTINUE && is_own_choice) action = RINGRT_SAVE_BEGIN;
+        ringrt_status_t status = RINGRT_OK;
+        if (action == RINGRT_SAVE_BEGIN) {
+            note("begin", step);
+            const ringrt_status_t begun = begin_save(step);
+            is_saving_ = begun == RINGRT_OK;
+            action = RINGRT_CONTINUE;
+            return ringrt_job_saving(job_, begun);
+        }
+        if (action == RINGRT_SAVE_END) {
+            note("end", step);
+            const ringrt_status_t ended = end_save();
+            program_.before_saved(rank_, step);
+            is_saving_ = false;
+            status = ringrt_job_saved(job_, ended, &action);
+        }
+        if (status != RINGRT_OK || action != RINGRT_SAVE) return status;
+        note("save", step);
+        return save(step, action);
+    }
+    void note(const char *what, uint64_t step) const {
+        std::ofstream(files_.path("saves." + std::to_string(rank_)), std::ios::app)
+            << what << ' ' << step << '\n';
+    }
+
+    ringrt_status_t begin_save(uint64_t step) {
+        const bool fails =
+            program_.fails_to_begin_at == rank_ || program_.fails_to_begin_at == kAllRanks;
+        if (fails) return RINGRT_SYSTEM_ERROR;
+        if (checkpoint_) return ringrt_checkpoint_save_begin(checkpoint_, step);
+        std::string text;
+        if (const ringrt_status_t got = own_text(step, text); got != RINGRT_OK) return got;
+        is_stopping_ = false;
+        writer_ = std::jthread([this, text] {
+            program_.while_writing(rank_, is_stopping_);
+            if (rank_ == 0) replace(files_.path("ckpt/next"), text);
+            (void)ringrt_job_written(job_);
+        });
+        return RINGRT_OK;
+    }
+    ringrt_status_t end_save() {
+        if (checkpoint_) return ringrt_checkpoint_save_end(checkpoint_);
+        is_stopping_ = true;
+        if (!writer_.joinable()) return RINGRT_INVALID_ARGUMENT;
+        writer_.join();
+        if (program_.fails_at_rank == rank_) return RINGRT_SYSTEM_ERROR;
+        if (rank_ == 0) fs::rename(files_.path("ckpt/next"), files_.path("ckpt/LATEST"));
+        return RINGRT_OK;
+    }
+
     ringrt_status_t save(uint64_t step, ringrt_action_t &action) {
         ringrt_status_t saved = RINGRT_SYSTEM_ERROR;
         if (checkpoint_)
@@ -140,14 +216,19 @@ class HandleRank {
     // The program's own checkpoint, which rank 0 writes: a step, and what the job has learned.
     ringrt_status_t write_own(uint64_t step) {
         if (rank_ != 0) return RINGRT_OK;
+        std::string text;
+        const ringrt_status_t got = own_text(step, text);
+        if (got == RINGRT_OK) replace(files_.path("ckpt/LATEST"), text);
+        return got;
+    }
+    ringrt_status_t own_text(uint64_t step, std::string &text) const {
         const void *data = nullptr;
         size_t bytes = 0;
-        if (const ringrt_status_t got = ringrt_job_progress(job_, &data, &bytes); got != RINGRT_OK)
-            return got;
+        const ringrt_status_t got = ringrt_job_progress(job_, &data, &bytes);
+        if (got != RINGRT_OK) return got;
         fs::create_directories(files_.path("ckpt"));
-        replace(files_.path("ckpt/LATEST"),
-                "step-" + std::to_string(step) + "\n" +
-                    std::string(static_cast<const char *>(data), bytes));
+        text = "step-" + std::to_string(step) + "\n" +
+               std::string(static_cast<const char *>(data), bytes);
         return RINGRT_OK;
     }
     ringrt_status_t read_own(uint64_t &step) {
@@ -176,6 +257,10 @@ class HandleRank {
     int rank_ = 0;
     bool left_ = false;
     std::vector<double> weights_ = std::vector<double>(1000), rows_;
+    std::vector<double> ballast_ = std::vector<double>(program_.ballast);
+    bool is_saving_ = false;
+    std::atomic<bool> is_stopping_{false};
+    std::jthread writer_;  // of the program's own files
 };
 
 inline Ranks start(const Job &job, int size, const HandleProgram &program,

@@ -12,7 +12,7 @@ most=$(rigid 12 600 -N3) two=$(rigid 2 600 -N1)
 wait_for 20 "start of the second rigid job" is_state "$two" RUNNING
 one=$(rigid 1 600 -N1)
 wait_for 20 "start of the third rigid job" is_state "$one" RUNNING
-job=$(as_user env RINGRT_TELEMETRY_S=1 sbatch --parsable --malleable=1:4 --chdir="$directory" --output="$directory/out" --open-mode=append \
+job=$(as_user env RINGRT_TELEMETRY_S=1 RINGRT_SAVE_INTERVAL_S=1 sbatch --parsable --malleable=1:4 --chdir="$directory" --output="$directory/out" --open-mode=append \
     --wrap "srun $program $steps 80") || fail "sbatch refused it"
 wait_for 40 "start on 1 GPU" ranks_are 1
 scancel "$one"
