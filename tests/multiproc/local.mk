@@ -15,6 +15,7 @@ multiproc_tests = \
 	tests/multiproc/test_gradients \
 	tests/multiproc/test_grouping_rules \
 	tests/multiproc/test_job_background \
+	tests/multiproc/test_job_exchange \
 	tests/multiproc/test_job_handle \
 	tests/multiproc/test_job_refusals \
 	tests/multiproc/test_large_world \
@@ -93,6 +94,11 @@ tests_multiproc_test_job_background_SOURCES = tests/multiproc/test_job_backgroun
 	tests/support/directory.h tests/support/handle_job.h tests/support/ranks.h tests/support/step_job.h
 tests_multiproc_test_job_background_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_job_background_LDADD = libringrt.la librecords.la $(CHECK_LIBS)
+
+tests_multiproc_test_job_exchange_SOURCES = tests/multiproc/test_job_exchange.cpp tests/support/check.h \
+	tests/support/directory.h tests/support/ranks.h tests/support/step_job.h
+tests_multiproc_test_job_exchange_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_job_exchange_LDADD = libringrt.la librecords.la $(CHECK_LIBS)
 
 tests_multiproc_test_job_handle_SOURCES = tests/multiproc/test_job_handle.cpp tests/support/check.h \
 	tests/support/directory.h tests/support/handle_job.h tests/support/ranks.h tests/support/step_job.h
