@@ -215,6 +215,18 @@ RINGRT_API ringrt_status_t ringrt_job_set_steps_left(ringrt_job_t *job, uint64_t
  * counts. */
 RINGRT_API ringrt_status_t ringrt_job_set_samples_left(ringrt_job_t *job, uint64_t samples_left);
 
+typedef struct ringrt_speed {
+    int gpus;
+    double step_ms; /* of one step at that number of GPUs */
+} ringrt_speed_t;
+
+/* Sets the step times that the program predicts, from a model of its own, for at most 8 numbers of GPUs, of which the
+ * present one should be one: the scheduler uses their ratio to it, for sizes at which the job has not run. They replace
+ * those set before; with count 0 there are none. Only rank 0's are used. (A ringrt_t predicts them from its plan of the
+ * gradients.) */
+RINGRT_API ringrt_status_t ringrt_job_set_planned_speeds(ringrt_job_t *job, const ringrt_speed_t *speeds,
+                                                         size_t count);
+
 /* Sets the training loss of the current step; call it before that step's ringrt_job_step(). Only rank 0's loss is
  * used, and steps may omit it. If the number of steps is unknown, the library fits a curve to the losses
  * (Optimus, EuroSys 2018: 1 / (b0 k + b1) + b2) and reports the estimated remaining steps to the scheduler. The

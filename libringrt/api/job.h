@@ -7,6 +7,7 @@
 #include <atomic>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "libringrt/api/checkpoint.h"
 #include "libringrt/job/job.h"
@@ -48,6 +49,7 @@ struct ringrt_job {
     ringrt::job::SaveState saves;
     // This rank's part of a save in the program's own format; any thread may set it.
     std::atomic<bool> written{false};
+    std::vector<ringrt_speed_t> planned_speeds;  // by rising size
     bool left = false;  // the action was RINGRT_LEAVE: no rank waits for another
 };
 

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The step boundary of a job handle, and what the job tells about itself.
+#include <algorithm>
+#include <cmath>
+#include <span>
+
 #include "libringrt/api/job.h"
 #include "libringrt/base/clock.h"
+#include "slurm_plugin/records/flag.h"
 
 namespace ringrt {
 namespace {
@@ -28,7 +33,10 @@ bool is_written(const ringrt_job_t &job) {
 
 // The next step begins, and its time.
 void go_on(ringrt_job_t &job) {
-    job.job.report(job.job.step());
+    job.job.report(job.job.step(), [&job](records::Telemetry &out) {
+        for (const ringrt_speed_t &speed : job.planned_speeds)
+            out.planned[static_cast<size_t>(out.planned_sizes++)] = {speed.gpus, speed.step_ms};
+    });
     job.job.begin_step();
 }
 
@@ -121,6 +129,18 @@ Status saved(ringrt_job_t &job, ringrt_status_t of_rank, ringrt_action_t &action
     return {};
 }
 
+Status set_planned_speeds(ringrt_job_t &job, std::span<const ringrt_speed_t> speeds) {
+    if (speeds.size() > records::kPlannedSpeedsMax) return invalid("at most 8 planned speeds");
+    for (const ringrt_speed_t &speed : speeds) {
+        const bool is_valid = speed.gpus >= 1 && speed.gpus <= records::kGpusMax &&
+                              std::isfinite(speed.step_ms) && speed.step_ms > 0;
+        if (!is_valid) return invalid("a planned speed has no GPUs or no time");
+    }
+    job.planned_speeds.assign(speeds.begin(), speeds.end());
+    std::ranges::sort(job.planned_speeds, {}, &ringrt_speed_t::gpus);
+    return {};
+}
+
 Status resumed(ringrt_job_t &job, uint64_t step, const void *data, size_t bytes) {
     if (!data && bytes > 0) return invalid("data is NULL");
     checkpoint::Manifest manifest{.step = step, .seed = job.settings.seed};
@@ -205,6 +225,14 @@ ringrt_status_t ringrt_job_set_steps_left(ringrt_job_t *job, uint64_t steps_left
 
 ringrt_status_t ringrt_job_set_samples_left(ringrt_job_t *job, uint64_t samples_left) {
     return guard(job, [&] { return job->job.progress().set_samples_left(samples_left); });
+}
+
+ringrt_status_t ringrt_job_set_planned_speeds(ringrt_job_t *job, const ringrt_speed_t *speeds,
+                                              size_t count) {
+    return guard(job, [&] {
+        if (!speeds && count > 0) return invalid("speeds is NULL");
+        return set_planned_speeds(*job, {speeds, count});
+    });
 }
 
 ringrt_status_t ringrt_job_set_loss(ringrt_job_t *job, double loss, double goal) {

@@ -79,6 +79,20 @@ TEST(the_scheduler_learns_over_resizes) {
     }
 }
 
+TEST(the_scheduler_learns_what_the_program_plans) {
+    Job job(kAccept);
+    const HandleProgram program{.planned_speeds = {{5, 3.5}, {2, 8}, {1, 16.25}}};
+    Ranks ranks = start(job, 2, program, {.environment = {{"RINGRT_TELEMETRY_S", "1"}}});
+    const auto told = telemetry_of(job, 0);
+    ck_assert(told && told->planned_sizes == 3);
+    const std::array<SpeedSample, 3> expected = {SpeedSample{1, 16.25}, {2, 8}, {5, 3.5}};
+    for (size_t i = 0; i < expected.size(); ++i)
+        ck_assert(told->planned[i].gpus == expected[i].gpus &&
+                  told->planned[i].step_ms == expected[i].step_ms);
+    job.end_training();
+    expect_all(ranks.wait(), kEnded, job);
+}
+
 TEST(periodic_saves_go_on) {
     for (const HandleProgram &program : kPrograms) {
         Job job(kAccept);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a job handle (ringrt_job.h) refuses, at all ranks and without a wait for one.
+#include <cmath>
+
 #include "libringrt/ringrt_job.h"
 #include "tests/multiproc/checkpoint_ranks.h"
 
@@ -172,6 +174,22 @@ TEST(saves_in_two_parts_in_another_order_are_refused) {
         TRY_TEXT(expect(job, ringrt_job_step(job, 4, &action), RINGRT_OK));
         const ringrt_status_t begun = ringrt_comm_rank(comm) == 1 ? RINGRT_SUPERSEDED : RINGRT_OK;
         return expect(job, ringrt_job_saving(job, begun), RINGRT_SUPERSEDED, "rank 1");
+    });
+}
+
+TEST(speeds_that_cannot_be_are_refused) {
+    on_jobs(1, [](ringrt_job_t *job, ringrt_comm_t *) -> std::string {
+        const std::vector<ringrt_speed_t> many(9, {1, 1});
+        TRY_TEXT(expect(job, ringrt_job_set_planned_speeds(job, many.data(), many.size()),
+                        RINGRT_INVALID_ARGUMENT, "at most 8 planned speeds"));
+        for (const ringrt_speed_t wrong : {ringrt_speed_t{0, 1}, ringrt_speed_t{2, 0},
+                                           ringrt_speed_t{2, NAN}, ringrt_speed_t{2, INFINITY}})
+            TRY_TEXT(expect(job, ringrt_job_set_planned_speeds(job, &wrong, 1),
+                            RINGRT_INVALID_ARGUMENT, "a planned speed has no GPUs or no time"));
+        TRY_TEXT(expect(job, ringrt_job_set_planned_speeds(job, nullptr, 1),
+                        RINGRT_INVALID_ARGUMENT, "speeds is NULL"));
+        TRY_TEXT(expect(job, ringrt_job_set_planned_speeds(job, many.data(), 8), RINGRT_OK));
+        return expect(job, ringrt_job_set_planned_speeds(job, nullptr, 0), RINGRT_OK);
     });
 }
 

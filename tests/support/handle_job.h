@@ -22,7 +22,8 @@ struct HandleProgram {
     bool is_reversed = false;  // the job is over a split communicator, with the ranks reversed
     int fails_at_rank = -1;    // whose saves fail
     bool in_background = false;
-    uint64_t save_every = 0;     // steps between saves of the program's own choice, in two parts
+    uint64_t save_every = 0;  // steps between saves of the program's own choice, in two parts
+    std::vector<ringrt_speed_t> planned_speeds{};
     size_t ballast = 1;          // doubles that make a save longer
     int fails_to_begin_at = -1;  // rank; kAllRanks
     // In the thread that writes the program's own files, until `stop`.
@@ -81,7 +82,10 @@ class HandleRank {
         job.global_batch = kHandleBatch;
         job.steps_total = options_.steps;
         job.background_saves = program_.in_background;
-        return ringrt_job_open(&job_, comm_, checkpoint_, &job);
+        status = ringrt_job_open(&job_, comm_, checkpoint_, &job);
+        const std::vector<ringrt_speed_t> &planned = program_.planned_speeds;
+        if (status != RINGRT_OK || planned.empty()) return status;
+        return ringrt_job_set_planned_speeds(job_, planned.data(), planned.size());
     }
 
     // Every weight is the number of samples seen. The rows are each rank's part of a tensor.
