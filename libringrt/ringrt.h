@@ -5,7 +5,8 @@
  * A ringrt_t is a communicator (ringrt_comm.h), a checkpoint handle (ringrt_checkpoint.h) and a job
  * handle (ringrt_job.h) in one, over the same code. It adds what needs all three: gradients that
  * are summed during the backward pass, saves on the nodes' own disks, and resizing in place.
- * ringrt_step() does by itself the saves that ringrt_job_step() asks for. A framework that has some of these already uses the handles on their own.
+ * ringrt_step() does by itself the saves that ringrt_job_step() asks for. A framework that has some
+ * of these already uses the handles on their own.
  *
  * In short (contrib/examples/digits_training.cpp is the long form):
  *

@@ -33,7 +33,7 @@ bool fails_now() {
 
 namespace {
 
-enum class Call { save, step, job_step, job_saved };
+enum class Call { save, step, job_step, job_saving, job_saved };
 constexpr int kHappened = 20, kNotHappened = 21;
 constexpr int kRanks = 3;
 
@@ -118,8 +118,9 @@ int job_rank(const std::string &directory, Call call, int rank, bool is_victim, 
     if (call == Call::job_saved && (ringrt_job_step(job, 2, &action) || action != RINGRT_SAVE))
         return 1;
     const ringrt_status_t status = without_memory(is_victim, at, happened, [&] {
-        return call == Call::job_step ? ringrt_job_step(job, 2, &action)
-                                      : ringrt_job_saved(job, RINGRT_OK, &action);
+        if (call == Call::job_step) return ringrt_job_step(job, 2, &action);
+        if (call == Call::job_saved) return ringrt_job_saved(job, RINGRT_OK, &action);
+        return ringrt_job_saving(job, rank == 1 ? RINGRT_SYSTEM_ERROR : RINGRT_OK);
     });
     const int result =
         result_of(directory, rank, status, is_victim, happened, ringrt_job_last_error(job));
@@ -138,7 +139,7 @@ void try_each_allocation(Call call) {
             Ranks ranks(kRanks, [&](int rank) {
                 unsetenv("SLURM_JOB_ID");
                 unsetenv("SLURM_STEP_ID");
-                const bool is_job = call == Call::job_step || call == Call::job_saved;
+                const bool is_job = call != Call::save && call != Call::step;
                 return (is_job ? job_rank : runtime_rank)(directory.path, call, rank,
                                                           rank == victim, at);
             });
@@ -160,6 +161,7 @@ void try_each_allocation(Call call) {
 TEST(a_save_without_memory_ends_on_all_ranks) { try_each_allocation(Call::save); }
 TEST(a_step_without_memory_ends_on_all_ranks) { try_each_allocation(Call::step); }
 TEST(a_jobs_step_without_memory_ends_on_all_ranks) { try_each_allocation(Call::job_step); }
+TEST(a_jobs_saving_without_memory_ends_on_all_ranks) { try_each_allocation(Call::job_saving); }
 TEST(a_jobs_saved_without_memory_ends_on_all_ranks) { try_each_allocation(Call::job_saved); }
 
 int main() { return ringrt::test::run_all("save_memory", 300); }
