@@ -95,8 +95,8 @@ inline ringrt_job_config_t ringrt_job_config_init() {
 
 /* Collective over `comm`, whose ranks and timeouts it takes. `comm` must have a rank in every task of the job step,
  * because a resize ends them all; otherwise RINGRT_INVALID_ARGUMENT. RINGRT_MISMATCH if the ranks configured different
- * batches, or saves of different kinds. With config NULL everything comes from the environment. RINGRT_UNSUPPORTED with RINGRT_LIVE_RESIZE: only a
- * ringrt_t is resized in place.
+ * batches, or saves of different kinds. With config NULL everything comes from the environment. RINGRT_UNSUPPORTED with
+ * RINGRT_LIVE_RESIZE: only a ringrt_t is resized in place.
  *
  * `checkpoint`, which may be NULL at all ranks, must be of the same ranks, not restored yet, and live until
  * ringrt_job_close(). From now on its saves also hold this job's progress, and its restores set it. */
@@ -139,8 +139,9 @@ RINGRT_API ringrt_status_t ringrt_job_step(ringrt_job_t *job, uint64_t step, rin
 
 /* Collective; reports that a save of the last step is under way, or why not: `begun` is the outcome at this rank. If it
  * failed at all ranks, a line on stderr gives the cause, and training continues without it. If it failed at some only,
- * which cannot happen with a ringrt_checkpoint_t, the others end their parts after RINGRT_SAVE_END, and the save counts
- * as failed. Statuses after which no rank can go on are as for ringrt_job_saved().
+ * which cannot happen with a ringrt_checkpoint_t, RINGRT_SAVE_END follows at all ranks. The program then ends the save
+ * as if those ranks' writing had failed, and commits nothing; ringrt_job_saved() counts it as failed in any case.
+ * Statuses after which no rank can go on are as for ringrt_job_saved().
  *
  * Call it after RINGRT_SAVE_BEGIN, before the next ringrt_job_step(), and also after a save in two parts of the
  * program's own choice. The next ringrt_job_saved() is about this save, also if the program does not wait for
@@ -148,15 +149,15 @@ RINGRT_API ringrt_status_t ringrt_job_step(ringrt_job_t *job, uint64_t step, rin
 RINGRT_API ringrt_status_t ringrt_job_saving(ringrt_job_t *job, ringrt_status_t begun);
 
 /* Collective; reports that the checkpoint of the last step, or of that of ringrt_job_saving(), is on disk at all ranks,
- * or why not: `saved` is the outcome at this rank, RINGRT_OK if it succeeded. It waits for late ranks ten times as long as other calls, at most 30 minutes.
- * If the scheduler has asked for a resize and all ranks have saved, rank 0 has the job requeued, and all ranks wait
- * until Slurm stops the job: *action is RINGRT_LEAVE. Otherwise it is RINGRT_CONTINUE. If any part of this fails, the
- * resize is called off, and a line on stderr gives the cause. After RINGRT_SAVE_END *action may be RINGRT_SAVE: a
- * resize waits for a save of the last step. After RINGRT_SUPERSEDED, RINGRT_PEER_LOST, RINGRT_TIMEOUT
- * or RINGRT_ABORTED in `saved` no rank can go on, and the call returns that status at all.
+ * or why not: `saved` is the outcome at this rank, RINGRT_OK if it succeeded. It waits for late ranks ten times as long
+ * as other calls, at most 30 minutes. If the scheduler has asked for a resize and all ranks have saved, rank 0 has the
+ * job requeued, and all ranks wait until Slurm stops the job: *action is RINGRT_LEAVE. Otherwise it is RINGRT_CONTINUE.
+ * If any part of this fails, the resize is called off, and a line on stderr gives the cause. After RINGRT_SAVE_END
+ * *action may be RINGRT_SAVE: a resize waits for a save of the last step. After RINGRT_SUPERSEDED, RINGRT_PEER_LOST,
+ * RINGRT_TIMEOUT or RINGRT_ABORTED in `saved` no rank can go on, and the call returns that status at all.
  *
- * Call it after RINGRT_SAVE and RINGRT_SAVE_END, before the next ringrt_job_step(), and also after saves of the program's own choice, so
- * that the scheduler knows how much a resize would lose. */
+ * Call it after RINGRT_SAVE and RINGRT_SAVE_END, before the next ringrt_job_step(), and also after saves of the
+ * program's own choice, so that the scheduler knows how much a resize would lose. */
 RINGRT_API ringrt_status_t ringrt_job_saved(ringrt_job_t *job, ringrt_status_t saved, ringrt_action_t *action);
 
 /* ---- for checkpoints other than a ringrt_checkpoint_t -------------------------------------------- */
