@@ -80,6 +80,7 @@ Pool &pool_at(std::vector<Pool> &pools, int index, std::size_t nodes) {
         pools.emplace_back();
         pools.back().capacity.node_gpus.assign(nodes, 0);
         pools.back().free.node_gpus.assign(nodes, 0);
+        pools.back().asleep.assign(nodes, 0);
         pools.back().has_node.assign(nodes, false);
     }
     return pools[static_cast<std::size_t>(index)];
@@ -158,6 +159,7 @@ std::vector<Pool> make_pools(const Observation &observation, const std::vector<M
         const int usable = std::max(whole - shared, std::min(whole, held.malleable[i]));
         pool.capacity.node_gpus[i] = node.usable ? usable : std::min(usable, held.malleable[i]);
         pool.free.node_gpus[i] = node.usable ? std::max(0, usable - held.malleable[i]) : -1;
+        pool.asleep[i] = node.asleep ? std::max(0, usable - held.malleable[i]) : 0;
         pool.capacity.gpus_per_node = std::max(pool.capacity.gpus_per_node, node.gpus);
         pool.free.gpus_per_node = pool.capacity.gpus_per_node;
     }

@@ -6,6 +6,7 @@
 // the jobs there and no job grows into them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -25,6 +26,9 @@ struct Pool {
     std::vector<std::size_t> jobs;  // indices into the views
     policy::Capacity capacity;      // for the policy
     policy::Capacity free;  // free now, minus GPUs reserved for pending rigid jobs; -1: closed
+    // Per node: free GPUs of nodes that are powered down or boot (closed: malleable jobs do not
+    // grow onto them), minus those that pending rigid jobs will get.
+    std::vector<int> asleep;
     // The smallest pending rigid job without reserved GPUs, for each combination of partition, GPU
     // type, features, required and excluded nodes.
     std::vector<const JobRecord *> unserved;
@@ -40,6 +44,14 @@ struct Pool {
     bool is_mixed = false;        // its nodes differ in partitions, GPU types or reservations
     bool has_pending = false;     // a pending malleable job, or a rigid job with reserved GPUs
     bool room_is_coming = false;  // a resize under way, or about to be asked, will free GPUs
+
+    [[nodiscard]] int asleep_on(std::size_t node) const {
+        return node < asleep.size() ? asleep[node] : 0;
+    }
+    // For a pending rigid job.
+    void take_asleep(std::size_t node, int gpus) {
+        if (node < asleep.size()) asleep[node] = std::max(0, asleep[node] - gpus);
+    }
 };
 
 // Whether Slurm would start the pending job if there were room.

@@ -192,8 +192,10 @@ struct NodeRecord {
     // allocate it.
     int cpus = 0, cpus_free = 0;
     int64_t mb = 0, mb_free = 0;
-    int threads = 1;                      // of a core
-    bool usable = true;                   // up, not drained, not reserved for others
+    int threads = 1;     // of a core
+    bool usable = true;  // up, not drained, not reserved for others
+    // Not usable, but Slurm starts jobs on it: it is powered down or boots, and the job waits.
+    bool asleep = false;
     double reserved_from_s = 0;           // Unix time of the next reservation; 0: none is known
     std::vector<std::string> partitions;  // that start jobs on it; empty: all
     std::vector<std::string> gpu_types;   // empty: not known

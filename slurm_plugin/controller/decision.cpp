@@ -155,6 +155,7 @@ bool is_gap_contended(const Observation &observation, const Pool &pool, const No
     if (pool.unserved.empty()) return false;
     int free_gpus = 0;
     for (const int gpus : pool.free.node_gpus) free_gpus += std::max(0, gpus);
+    for (const int gpus : pool.asleep) free_gpus += gpus;
     // A job without nodes yet may be placed on any.
     const auto could_use = [&](const JobRecord *rigid) {
         if (rigid->gpus_requested == 0) return node_room.could_follow(observation, *rigid, record);

@@ -91,7 +91,8 @@ std::vector<double> RigidPlanner::ends_on(int node) const {
 bool RigidPlanner::is_candidate(const JobRecord &rigid, int node, int gpus) const {
     const NodeRecord &record = observation_.nodes[at(node)];
     const NodeDemand demand = node_room_.demand(rigid, node, gpus);
-    return pool_.has_node[at(node)] && record.usable && may_use(rigid, record, node) &&
+    const bool takes_jobs = record.usable || record.asleep;
+    return pool_.has_node[at(node)] && takes_jobs && may_use(rigid, record, node) &&
            (gpus > 0 || has_one_type(record)) && demand.gpus <= std::max(gpus, record.gpus) &&
            node_room_.fits_without_gpu_jobs(node, demand);
 }
@@ -106,7 +107,8 @@ std::optional<int> RigidPlanner::kept_at(const JobRecord &rigid, int node, int g
     if (demand.gpus > room) return std::nullopt;
     demand.cpus -= freed.cpus;
     demand.mb -= freed.mb;
-    const int idle = std::max(0, pool_.free.node_gpus[at(node)]) + freed.gpus;
+    const int idle =
+        std::max(0, pool_.free.node_gpus[at(node)]) + pool_.asleep_on(at(node)) + freed.gpus;
     return node_room_.kept_gpus(node, demand, idle, room);
 }
 

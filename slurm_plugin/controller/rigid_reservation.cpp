@@ -110,6 +110,10 @@ class RigidReservation {
         for (const auto &[index, gpus, freed] : plan->shares) {
             const auto node = static_cast<std::size_t>(index);
             room_.subtract(index, gpus);
+            if (observation_.nodes[node].asleep) {
+                pool_.take_asleep(node, gpus);
+                continue;
+            }
             int &capacity = pool_.capacity.node_gpus[node], &free = pool_.free.node_gpus[node];
             const int taken = std::clamp(gpus - freed, 0, std::max(0, capacity));
             capacity -= taken;

@@ -17,7 +17,7 @@ RigidRoom::RigidRoom(Pool &pool, const Observation &observation, NodeRoom &node_
       node_room_(node_room),
       room_(pool.capacity.node_gpus) {
     for (std::size_t node = 0; node < room_.size(); ++node)
-        if (pool.free.node_gpus[node] < 0) room_[node] = 0;  // no job can start there
+        if (pool.free.node_gpus[node] < 0) room_[node] = pool.asleep_on(node);
 }
 
 // The index is Slurm's: after a configuration change its node may no longer exist.
@@ -38,7 +38,8 @@ std::vector<int> RigidRoom::own_parts(const JobRecord &rigid, int node) const {
 }
 
 int RigidRoom::free_of(int part) const {
-    return std::max(0, pool_.free.node_gpus[static_cast<std::size_t>(part)]);
+    const auto index = static_cast<std::size_t>(part);
+    return std::max(0, pool_.free.node_gpus[index]) + pool_.asleep_on(index);
 }
 
 int RigidRoom::room_of(int part) const {
@@ -61,7 +62,8 @@ int RigidRoom::room_on(const JobRecord &rigid, int node) const {
 
 bool RigidRoom::is_candidate(const JobRecord &rigid, int node) const {
     const auto index = static_cast<std::size_t>(node);
-    if (!pool_.has_node[index] || pool_.free.node_gpus[index] < 0) return false;
+    const bool is_closed = pool_.free.node_gpus[index] < 0 && !nodes_[index].asleep;
+    if (!pool_.has_node[index] || is_closed) return false;
     if (has_one_type(node)) {
         if (!may_use(rigid, nodes_[index], node)) return false;
     } else {
@@ -136,6 +138,10 @@ void RigidRoom::give(const JobRecord &rigid, int node, int gpus) {
         returned += from_jobs;
         lenders.take(part, from_jobs);
         room_[index] -= share;
+        if (nodes_[index].asleep) {
+            pool_.take_asleep(index, share);
+            continue;  // it is no capacity of malleable jobs
+        }
         pool_.capacity.node_gpus[index] -= share;
         int &free = pool_.free.node_gpus[index];
         free = std::max(std::min(0, free), free - share);

@@ -27,14 +27,20 @@ std::vector<std::string> split(std::string_view list) {
     return out;
 }
 
-bool is_usable(uint32_t state) {
-    constexpr uint32_t kOut =
-        NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND | NODE_STATE_RES |
-        NODE_STATE_MAINT | NODE_STATE_POWERED_DOWN | NODE_STATE_POWERING_DOWN |
-        NODE_STATE_REBOOT_ISSUED | NODE_STATE_INVALID_REG |
-        // These take effect once the node is idle, even for two seconds:
-        NODE_STATE_REBOOT_REQUESTED | NODE_STATE_POWER_DOWN | NODE_STATE_POWER_DRAIN;
-    if ((state & kOut) != 0) return false;
+// Slurm starts jobs on such a node, and a job that needs it waits until it has booted.
+constexpr uint32_t kAsleep = NODE_STATE_POWERED_DOWN | NODE_STATE_POWERING_UP;
+
+bool takes_jobs(uint32_t state) {
+    constexpr uint32_t kOut = NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND |
+                              NODE_STATE_RES | NODE_STATE_MAINT | NODE_STATE_POWERING_DOWN |
+                              NODE_STATE_REBOOT_ISSUED | NODE_STATE_INVALID_REG |
+                              // These take effect once the node is idle, even for two seconds:
+                              NODE_STATE_REBOOT_REQUESTED | NODE_STATE_POWER_DOWN |
+                              NODE_STATE_POWER_DRAIN;
+    // A node that boots does not respond yet.
+    const uint32_t out =
+        (state & kAsleep) != 0 ? kOut & ~static_cast<uint32_t>(NODE_STATE_NO_RESPOND) : kOut;
+    if ((state & out) != 0) return false;
     switch (state & NODE_STATE_BASE) {
         case NODE_STATE_UNKNOWN:  // slurmctld has just started: the node is about to register
         case NODE_STATE_IDLE:
@@ -65,7 +71,9 @@ std::vector<NodeRecord> node_records(const node_info_msg_t &nodes,
                 bounded_text(node.features_act != nullptr ? node.features_act : node.features));
             record.gpu_shares = shares_of_a_gpu(bounded_text(node.gres), record.gpus);
             note_amounts(node, record);
-            record.usable = is_usable(node.node_state);
+            const bool is_asleep = (node.node_state & kAsleep) != 0;
+            record.usable = takes_jobs(node.node_state) && !is_asleep;
+            record.asleep = takes_jobs(node.node_state) && is_asleep;
         }
         records.push_back(std::move(record));
     }

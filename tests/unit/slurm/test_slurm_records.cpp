@@ -107,6 +107,43 @@ TEST(nodes_and_partitions_that_start_no_jobs_are_in_no_pool) {
     for (std::size_t i = 1; i < pools.size(); ++i) ck_assert(pools[i].jobs.empty());
 }
 
+// Slurm starts a job on nodes that are powered down, and powers them up. So a rigid job that needs
+// three nodes gets the one that is up back, and the two others count for it. No malleable job grows
+// onto a node that is powered down or boots.
+TEST(nodes_that_are_powered_down_are_for_pending_rigid_jobs) {
+    constexpr uint32_t kUp = NODE_STATE_MIXED, kDown = NODE_STATE_IDLE | NODE_STATE_POWERED_DOWN,
+                       kBoots = NODE_STATE_IDLE | NODE_STATE_POWERING_UP | NODE_STATE_NO_RESPOND,
+                       kEnds = NODE_STATE_IDLE | NODE_STATE_POWERING_DOWN,
+                       kDrained = kDown | NODE_STATE_DRAIN;
+    for (const int nodes : {3, 4}) {
+        Observation seen;
+        seen.now_s = 1000;
+        seen.nodes = records_of({{kUp, kDown, kBoots, kEnds, kDrained}});
+        seen.jobs = {
+            {.id = 1, .phase = JobPhase::running, .gpus_requested = 4, .gpus_on_node = {{0, 4}}},
+            {.id = 2,
+             .pending_reason = ringrt::controller::PendingReason::resources,
+             .gpus_requested = 4 * nodes - 1,
+             .nodes_requested = nodes,
+             .any_shares = true}};
+        seen.jobs[0].intent =
+            ringrt::records::Intent{.gpus_min = 1,
+                                    .gpus_max = 4,
+                                    .state = ringrt::records::IntentState::running,
+                                    .gpus = 4};
+        ringrt::controller::NodeRoom node_room(seen);
+        const auto jobs = malleable_jobs(seen, {});
+        const auto pools = make_pools(seen, jobs, node_room, {});
+        const auto &pool = pools.at(0);
+        ck_assert(pool.free.node_gpus == (std::vector<int>{0, -1, -1, -1, -1}));
+        const bool starts = nodes == 3;  // with the 3 GPUs that the job on the first node borrowed
+        ck_assert_int_eq(pool.capacity.node_gpus.at(0), starts ? 1 : 4);
+        ck_assert(pool.asleep ==
+                  (starts ? std::vector<int>{0, 0, 0, 0, 0} : std::vector<int>{0, 4, 4, 0, 0}));
+        ck_assert_uint_eq(pool.unserved.size(), starts ? 0 : 1);
+    }
+}
+
 // A pending job of the last listing may have started since. Its CPUs do not count as in use too.
 TEST(free_cpus_are_at_least_those_of_the_last_listing_of_jobs) {
     const auto nodes = [](int cpus_free, int64_t mb_free) {
