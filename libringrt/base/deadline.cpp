@@ -22,6 +22,9 @@ Status Deadline::check(int peer) {
         return {RINGRT_ABORTED, format_text("rank %d: aborted during %s", self_.rank, phase_),
                 self_.rank};
     }
+    const auto now = Clock::now();
+    if (now - looked_ > kStopped) start_ += now - looked_;
+    looked_ = now;
     int64_t waited = waited_ms();
     std::string who = peer < 0 ? "other ranks" : self_.name_of(peer);
     if (waited >= timeout_ms_) {

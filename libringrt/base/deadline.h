@@ -39,7 +39,8 @@ struct RankContext {
 inline constexpr int kSliceMs = 50, kLongSliceMs = 250;
 
 // One wait for peers within one phase of one operation. Not for the fast path: create it after a
-// spin has failed.
+// spin has failed. Time in which this process itself was stopped does not count: Slurm suspends all
+// ranks of a job together, so they could not answer.
 class Deadline {
   public:
     Deadline(const RankContext &self, const char *phase, uint32_t timeout_ms);
@@ -54,7 +55,7 @@ class Deadline {
     // a few seconds; fails if aborted or timed out.
     Status check(int peer);
     // After progress: restarts the timeout.
-    void refresh() { start_ = Clock::now(), next_warning_ms_ = kFirstWarningMs; }
+    void refresh() { start_ = looked_ = Clock::now(), next_warning_ms_ = kFirstWarningMs; }
     [[nodiscard]] int64_t waited_ms() const;
     [[nodiscard]] int64_t left_ms() const {
         return std::max(timeout_ms_ - waited_ms(), int64_t{0});
@@ -63,10 +64,12 @@ class Deadline {
 
   private:
     static constexpr int64_t kFirstWarningMs = 3000;
+    // Between two checks: much longer than a slice, even on a busy machine.
+    static constexpr std::chrono::seconds kStopped{2};
     const RankContext &self_;
     const char *phase_;
     int64_t timeout_ms_;
-    Clock::time_point start_ = Clock::now();
+    Clock::time_point start_ = Clock::now(), looked_ = start_;
     int64_t next_warning_ms_ = kFirstWarningMs;
 };
 

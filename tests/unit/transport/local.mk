@@ -19,3 +19,9 @@ tests_unit_transport_test_connect_slow_SOURCES = tests/unit/transport/test_conne
 	tests/support/check.h tests/support/connectors.h tests/support/directory.h tests/support/ranks.h
 tests_unit_transport_test_connect_slow_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_transport_test_connect_slow_LDADD = libcollective.la libbase.la $(CHECK_LIBS)
+
+check_PROGRAMS += tests/unit/transport/test_deadline
+TESTS += tests/unit/transport/test_deadline
+tests_unit_transport_test_deadline_SOURCES = tests/unit/transport/test_deadline.cpp tests/support/check.h
+tests_unit_transport_test_deadline_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_transport_test_deadline_LDADD = libbase.la $(CHECK_LIBS)
