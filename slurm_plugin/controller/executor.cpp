@@ -230,7 +230,9 @@ void Executor::cancel_strays(const Extensions &extensions, const Observation &ob
         if (cluster_.cancel(record->id) != RpcStatus::ok) continue;
         log({.kind = EventKind::extension,
              .text = "extension of job " + std::to_string(record->extension->base) +
-                     " cancelled: that job is not running"},
+                     (record->phase == JobPhase::suspended
+                          ? " cancelled: it is suspended, and that job would wait for its ranks"
+                          : " cancelled: that job is not running")},
             now_s, record);
     }
 }

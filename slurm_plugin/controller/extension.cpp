@@ -135,7 +135,9 @@ std::vector<const JobRecord *> Extensions::strays(const Observation &observation
             base != observation.jobs.end() &&
             (base->phase == JobPhase::completing || (runs(*base) && is_of_run(record, *base)));
         const ExtensionStage stage = extension_stage(record, base_runs, 0, 0);
-        if (stage == ExtensionStage::stray) out.push_back(&record);
+        const bool stops_base =
+            record.phase == JobPhase::suspended && base_runs && base->phase == JobPhase::running;
+        if (stage == ExtensionStage::stray || stops_base) out.push_back(&record);
     }
     return out;
 }

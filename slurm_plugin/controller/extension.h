@@ -72,7 +72,8 @@ class Extensions {
     void extract_from(Observation &observation);
     // Extensions of a running base, by level, without stray and ended ones.
     [[nodiscard]] std::vector<Extension> of(const JobRecord &base) const;
-    // Extensions whose base no longer runs.
+    // Extensions whose base no longer runs, and suspended ones, for whose ranks a running base
+    // waits.
     [[nodiscard]] std::vector<const JobRecord *> strays(const Observation &observation) const;
 
   private:

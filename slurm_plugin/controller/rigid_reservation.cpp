@@ -27,7 +27,9 @@ class RigidReservation {
           room_(pool, observation, node_room) {
         for (const std::size_t index : pool.jobs) {
             const MalleableJob &job = jobs[index];
-            if (holds_gpus(job.stage)) {
+            if (job.stage == Stage::suspended) {
+                (void)keep_min(job, job.record->gpus_requested);  // it can return nothing
+            } else if (holds_gpus(job.stage)) {
                 const std::vector<policy::NodeShare> min = keep_min(job, job.intent.gpus_min);
                 if (job.may_move) movable_.push_back({index, &job, min});
                 room_.lenders.add(job);

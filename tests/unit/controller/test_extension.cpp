@@ -207,6 +207,18 @@ TEST(an_extension_without_its_base_is_a_stray) {
     ck_assert(strays(base) == 1);
 }
 
+// Slurm may preempt an extension by suspending it: the ranks of its running base would wait for it.
+TEST(a_suspended_extension_of_a_running_base_is_cancelled) {
+    for (const JobPhase phase : {JobPhase::running, JobPhase::suspended, JobPhase::completing}) {
+        Observation seen{.version = 1};
+        seen.jobs = {base_job(2), extension_job(8, 1, 1, JobPhase::suspended)};
+        seen.jobs[0].phase = phase;
+        Extensions extensions;
+        extensions.extract_from(seen);
+        ck_assert_uint_eq(extensions.strays(seen).size(), phase == JobPhase::running ? 1 : 0);
+    }
+}
+
 TEST(an_extensions_record_is_read_as_written) {
     const records::Extension extension{.base = 12, .run = 3, .level = 2, .asked_s = 1763721600};
     ck_assert(records::parse_extension(records::format_extension(extension)) == extension);

@@ -132,6 +132,18 @@ TEST(among_equals_the_first_node_is_chosen) {
     ck_assert(site.giving() == Ids{1});
 }
 
+// By an administrator or by gang scheduling: it keeps its GPUs and answers nothing.
+TEST(a_suspended_job_is_no_lender) {
+    for (const bool any_shares : {false, true}) {
+        Site site({4, 4});
+        site.malleable(1, 4, {{0, 4}});
+        site.seen.jobs[0].phase = JobPhase::suspended;
+        site.malleable(1, 4, {{1, 4}});
+        site.waits(2, 1, any_shares);
+        ck_assert(site.giving() == Ids{2});
+    }
+}
+
 // A job already asked for this one has not left yet: no other job is asked instead.
 TEST(a_job_already_asked_adds_no_cost) {
     Site site({4, 4});
