@@ -31,8 +31,8 @@ namespace ringrt::slurm {
 // ESLURM_JOB_SETTING_DB_INX by number: newer versions leave a gap in its place.
 inline constexpr int kSettingDbIndex = 2103;
 
-// "limits" of AccountingStorageEnforce (ACCOUNTING_ENFORCE_LIMITS is in no public header).
-inline constexpr uint16_t kEnforceLimits = 1 << 1;
+// "limits" and "safe" of AccountingStorageEnforce (ACCOUNTING_ENFORCE_* are in no public header).
+inline constexpr uint16_t kEnforceLimits = 1 << 1, kEnforceSafe = 1 << 4;
 
 // The spelling of --gpus in job_desc_msg_t.tres_per_job.
 #if RINGRT_SLURM_AT_LEAST(23, 11)

@@ -87,13 +87,35 @@ Share share_of(const JobRecord &job, const std::string &tres, int most_on_a_node
     return {};
 }
 
+// A limit on the minutes of a TRES. A job needs those of its time limit to start.
+struct Minutes {
+    const uint64_t *limits = nullptr;
+    const long double *used_s = nullptr;  // so far; null: none
+    const uint64_t *running_s = nullptr;  // what running jobs may still use; null: none
+};
+
+// Until its time limit. Of a running job, the remaining time; its next limit is in whole minutes.
+struct TimeLeft {
+    double s = 0, next_min = 0;  // 0: not known, or unlimited
+};
+
+TimeLeft time_left(const JobRecord &job) {
+    if (!job.time_limit_s) return {};
+    auto left_s = static_cast<double>(*job.time_limit_s);
+    if (job.phase == JobPhase::running && job.start_s > 0)
+        left_s = std::max(0.0, left_s + job.start_s + job.suspended_s - job.slurmctld_s);
+    return {left_s, std::max(1.0, std::floor(left_s / 60))};
+}
+
 using Arrays = std::vector<const uint64_t *>;
 
 class Allowed {
   public:
-    Allowed(const JobRecord &job, const assoc_mgr_info_msg_t &info, int most_on_a_node) {
+    Allowed(const JobRecord &job, const assoc_mgr_info_msg_t &info, const SiteLimits &site)
+        : time_(site.is_safe ? time_left(job) : TimeLeft{}) {
         for (uint32_t i = 0; i < info.tres_cnt; ++i)
-            shares_.push_back(share_of(job, bounded_text(info.tres_names[i], 256), most_on_a_node));
+            shares_.push_back(
+                share_of(job, bounded_text(info.tres_names[i], 256), site.most_on_a_node));
     }
     // All arrays are by TRES, as in Slurm. used: by all jobs below this limit; null: none, or the
     // limit is on single jobs. A limit in one of `instead` replaces this one.
@@ -110,6 +132,23 @@ class Allowed {
             most_ = std::min(most_, std::floor(left / share.amount) * share.per_gpus);
         }
     }
+    void below(const Minutes &minutes, const Arrays &instead) {
+        for (uint32_t i = 0; i < shares_.size() && time_.next_min > 0; ++i) {
+            const Share &share = shares_[i];
+            const auto limits_it = [&](const uint64_t *other) { return is_limited(other, i); };
+            if (share.amount <= 0 || share.may_be_shared || !is_limited(minutes.limits, i))
+                continue;
+            if (std::ranges::any_of(instead, limits_it)) continue;
+            double in_use_s = 0;
+            if (minutes.used_s != nullptr) in_use_s += static_cast<double>(minutes.used_s[i]);
+            if (minutes.running_s != nullptr) in_use_s += static_cast<double>(minutes.running_s[i]);
+            const double others_s = std::max(0.0, in_use_s - share.held * time_.s);
+            const double left =
+                std::max(0.0, static_cast<double>(minutes.limits[i]) - others_s / 60);
+            most_ = std::min(most_,
+                             std::floor(left / (share.amount * time_.next_min)) * share.per_gpus);
+        }
+    }
     [[nodiscard]] std::optional<int> gpus() const {
         if (most_ > std::numeric_limits<int>::max()) return std::nullopt;
         return static_cast<int>(most_);
@@ -117,6 +156,7 @@ class Allowed {
 
   private:
     std::vector<Share> shares_;
+    TimeLeft time_;
     double most_ = std::numeric_limits<double>::infinity();
 };
 
@@ -133,6 +173,9 @@ void below_qos(const JobRecord &job, const Classes &classes, Allowed &allowed) {
             allowed.below(qos->*which, used, arrays_of(before, which));
         };
         below(&slurmdb_qos_rec_t::grp_tres_ctld, qos->usage->grp_used_tres);
+        allowed.below({qos->grp_tres_mins_ctld, qos->usage->usage_tres_raw,
+                       qos->usage->grp_used_tres_run_secs},
+                      arrays_of(before, &slurmdb_qos_rec_t::grp_tres_mins_ctld));
         below(&slurmdb_qos_rec_t::max_tres_pj_ctld, nullptr);
         below(&slurmdb_qos_rec_t::max_tres_pu_ctld, used_by_user(*qos->usage, job.user_id));
         below(&slurmdb_qos_rec_t::max_tres_pa_ctld, used_by_account(*qos->usage, job.account));
@@ -140,11 +183,14 @@ void below_qos(const JobRecord &job, const Classes &classes, Allowed &allowed) {
     }
 }
 
-// The limit of an account above the job's: it holds for all jobs below it together.
-void below_parent(const slurmdb_assoc_rec_t &assoc, const Classes &classes, Allowed &allowed) {
+// The limits on all jobs together, of the account, its user, or an account above.
+void below_group(const slurmdb_assoc_rec_t &assoc, const Classes &classes, Allowed &allowed) {
     if (assoc.usage == nullptr) return;
     allowed.below(assoc.grp_tres_ctld, assoc.usage->grp_used_tres,
                   arrays_of(classes, &slurmdb_qos_rec_t::grp_tres_ctld));
+    allowed.below({assoc.grp_tres_mins_ctld, assoc.usage->usage_tres_raw,
+                   assoc.usage->grp_used_tres_run_secs},
+                  arrays_of(classes, &slurmdb_qos_rec_t::grp_tres_mins_ctld));
 }
 
 // The limits of the account itself, or of its user.
@@ -155,8 +201,7 @@ void below_association(const JobRecord &job, const slurmdb_assoc_rec_t &assoc,
     if (assoc.usage == nullptr || !is_name(assoc.acct, job.account)) return;
     if (!of_account && assoc.uid != job.user_id) return;
     if (!partition.empty() && partition != job.partition) return;
-    allowed.below(assoc.grp_tres_ctld, assoc.usage->grp_used_tres,
-                  arrays_of(classes, &slurmdb_qos_rec_t::grp_tres_ctld));
+    below_group(assoc, classes, allowed);
     if (!of_account)
         allowed.below(assoc.max_tres_ctld, nullptr,
                       arrays_of(classes, &slurmdb_qos_rec_t::max_tres_pj_ctld));
@@ -165,8 +210,8 @@ void below_association(const JobRecord &job, const slurmdb_assoc_rec_t &assoc,
 }  // namespace
 
 std::optional<int> gpus_allowed(const JobRecord &job, const assoc_mgr_info_msg_t &limits,
-                                int most_on_a_node) {
-    Allowed allowed(job, limits, most_on_a_node);
+                                const SiteLimits &site) {
+    Allowed allowed(job, limits, site);
     const Classes classes = classes_of(job, limits);
     below_qos(job, classes, allowed);
     const std::vector<std::string> &above = job.accounts_above;
@@ -175,7 +220,7 @@ std::optional<int> gpus_allowed(const JobRecord &job, const assoc_mgr_info_msg_t
         // Skips user associations: most records at a site with many users.
         if (!bounded_text(assoc.user, 1).empty()) return;
         if (std::ranges::find(above, bounded_text(assoc.acct, 256)) != above.end())
-            below_parent(assoc, classes, allowed);
+            below_group(assoc, classes, allowed);
     });
     return allowed.gpus();
 }

@@ -18,10 +18,17 @@
 
 namespace ringrt::slurm {
 
+// What else decides: the most GPUs on any node of the cluster, and whether a job starts only if its
+// time limit fits into the minutes that are left (AccountingStorageEnforce=safe).
+struct SiteLimits {
+    int most_on_a_node = 0;
+    bool is_safe = false;
+};
+
 // `job` needs an intent and its accounts_above. The result includes what it has now and need not be
-// a size of the job; none: no limit. most_on_a_node: the most GPUs on any node of the cluster.
+// a size of the job; none: no limit.
 [[nodiscard]] std::optional<int> gpus_allowed(const controller::JobRecord &job,
                                               const assoc_mgr_info_msg_t &limits,
-                                              int most_on_a_node);
+                                              const SiteLimits &site);
 
 }  // namespace ringrt::slurm

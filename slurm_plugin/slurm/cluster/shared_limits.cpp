@@ -147,7 +147,7 @@ bool has_limited_job(const std::vector<JobRecord> &jobs) {
     });
 }
 
-bool SharedLimits::ask(std::vector<JobRecord> &jobs, int most_on_a_node, ApiTimes &api) {
+bool SharedLimits::ask(std::vector<JobRecord> &jobs, const SiteLimits &site, ApiTimes &api) {
     asked_ = Clock::now();
     std::set<std::string> accounts, classes;
     for (const JobRecord &job : jobs) {
@@ -170,7 +170,7 @@ bool SharedLimits::ask(std::vector<JobRecord> &jobs, int most_on_a_node, ApiTime
         assoc_mgr_info_msg_t *limits = load(accounts, classes, api);
         if (limits == nullptr) return false;
         const bool is_complete = !note_parents(*limits, accounts);
-        const bool is_new = is_complete && note_limits(*limits, most_on_a_node, jobs);
+        const bool is_new = is_complete && note_limits(*limits, site, jobs);
         slurm_free_assoc_mgr_info_msg(limits);
         if (is_complete) return is_new;
     }
@@ -210,7 +210,7 @@ void keep_noted(const JobRecord &before, JobRecord &job) {
         job.at_limit = was;
 }
 
-bool note_limits(const assoc_mgr_info_msg_t &limits, int most_on_a_node,
+bool note_limits(const assoc_mgr_info_msg_t &limits, const SiteLimits &site,
                  std::vector<JobRecord> &jobs) {
     bool is_new = false;
     const Parents parents = parents_of(limits);
@@ -224,7 +224,7 @@ bool note_limits(const assoc_mgr_info_msg_t &limits, int most_on_a_node,
             std::vector<std::string> above = accounts_above(job.account, parents);
             is_new |= above != job.accounts_above;
             job.accounts_above = std::move(above);
-            job.gpus_allowed = gpus_allowed(job, limits, most_on_a_node);
+            job.gpus_allowed = gpus_allowed(job, limits, site);
         }
         is_new |= at_limit != job.at_limit || allowed != job.gpus_allowed;
     }

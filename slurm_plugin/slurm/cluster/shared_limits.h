@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "slurm_plugin/controller/cluster.h"
+#include "slurm_plugin/slurm/cluster/allowed_size.h"
 #include "slurm_plugin/slurm/cluster/api_times.h"
 #include "slurm_plugin/slurm/cluster/slurm_lists.h"
 
@@ -21,10 +22,10 @@ namespace ringrt::slurm {
 
 class SharedLimits {
   public:
-    // Sets gpus_allowed and at_limit.short_by; most_on_a_node: see gpus_allowed(). Queries
-    // slurmctld for the accounts and QOS of malleable jobs and of jobs pending at a limit. Returns
-    // whether a record changed. If slurmctld does not answer, no record changes.
-    bool ask(std::vector<controller::JobRecord> &jobs, int most_on_a_node, ApiTimes &api);
+    // Sets gpus_allowed and at_limit.short_by. Queries slurmctld for the accounts and QOS of
+    // malleable jobs and of jobs pending at a limit. Returns whether a record changed. If slurmctld
+    // does not answer, no record changes.
+    bool ask(std::vector<controller::JobRecord> &jobs, const SiteLimits &site, ApiTimes &api);
     // A limit can change while no job does.
     [[nodiscard]] bool is_due() const { return Clock::now() - asked_ >= kAskedEvery; }
 
@@ -42,7 +43,7 @@ class SharedLimits {
 };
 
 // The same for one answer.
-bool note_limits(const assoc_mgr_info_msg_t &limits, int most_on_a_node,
+bool note_limits(const assoc_mgr_info_msg_t &limits, const SiteLimits &site,
                  std::vector<controller::JobRecord> &jobs);
 
 // Copies to the newer record of the same job. The allowed size does not depend on whether it runs.

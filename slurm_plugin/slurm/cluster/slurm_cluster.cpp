@@ -221,7 +221,8 @@ bool SlurmCluster::note_limits() {
     int most_on_a_node = 0;
     for (const controller::NodeRecord &node : seen_.nodes)
         most_on_a_node = std::max(most_on_a_node, node.gpus);
-    return conf && conf->enforces_limits && limits_.ask(seen_.jobs, most_on_a_node, api_);
+    return conf && conf->enforces_limits &&
+           limits_.ask(seen_.jobs, {most_on_a_node, conf->limits_are_safe}, api_);
 }
 
 // After an update of the size, Slurm no longer applies the site's default of CPUs per GPU. So it

@@ -139,7 +139,7 @@ class SlurmCluster final : public controller::Cluster {
         bool has_slurmdbd = false;
         int cpus_per_gpu = 0;             // DefCpuPerGPU; 0: none
         bool nice_sets_priority = false;  // immediately: priority/basic
-        bool enforces_limits = false;
+        bool enforces_limits = false, limits_are_safe = false;
         bool ends_steps = false;      // WaitTime: some time after a step's first task has ended
         bool has_client_ids = false;  // a job carries the identity of its submitter
     };

@@ -47,6 +47,7 @@ std::optional<SlurmCluster::SiteConf> SlurmCluster::site_conf() {
         .cpus_per_gpu = default_cpus_per_gpu(conf->job_defaults_list),
         .nice_sets_priority = bounded_text(conf->priority_type, 256) == "priority/basic",
         .enforces_limits = (conf->accounting_storage_enforce & kEnforceLimits) != 0,
+        .limits_are_safe = (conf->accounting_storage_enforce & kEnforceSafe) != 0,
         .ends_steps = conf->wait_time != 0,
         .has_client_ids = bounded_text(conf->authinfo).find("use_client_ids") != std::string::npos};
     conf_asked_ = Clock::now();

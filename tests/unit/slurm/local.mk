@@ -3,6 +3,7 @@
 # of libslurm's.
 if HAVE_SLURM
 slurm_tests = \
+	tests/unit/slurm/test_allowed_minutes \
 	tests/unit/slurm/test_allowed_size \
 	tests/unit/slurm/test_slurm_cluster \
 	tests/unit/slurm/test_slurm_updates \
@@ -13,7 +14,12 @@ slurm_tests = \
 check_PROGRAMS += $(slurm_tests)
 TESTS += $(slurm_tests)
 
-tests_unit_slurm_test_allowed_size_SOURCES = tests/unit/slurm/test_allowed_size.cpp tests/support/check.h
+tests_unit_slurm_test_allowed_minutes_SOURCES = tests/unit/slurm/test_allowed_minutes.cpp tests/unit/slurm/limited_site.h \
+	tests/support/check.h
+tests_unit_slurm_test_allowed_minutes_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_slurm_test_allowed_minutes_LDADD = libslurmcluster.la libcontroller.la $(SLURM_LIBS) $(CHECK_LIBS)
+tests_unit_slurm_test_allowed_size_SOURCES = tests/unit/slurm/test_allowed_size.cpp tests/unit/slurm/limited_site.h \
+	tests/support/check.h
 tests_unit_slurm_test_allowed_size_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_slurm_test_allowed_size_LDADD = libslurmcluster.la libcontroller.la $(SLURM_LIBS) $(CHECK_LIBS)
 
