@@ -93,7 +93,7 @@ bool are_mixed(const std::vector<NodeRecord> &nodes, const std::vector<bool> &of
         if (!of_pool[i] || nodes[i].gpus <= 0) continue;
         if (first == nullptr) first = &nodes[i];
         if (first->partitions != nodes[i].partitions || first->gpu_types != nodes[i].gpu_types ||
-            nodes[i].reserved_from_s > 0)
+            nodes[i].reserved_from_s > 0 || nodes[i].owner)
             return true;
     }
     return false;

@@ -196,7 +196,9 @@ struct NodeRecord {
     bool usable = true;  // up, not drained, not reserved for others
     // Not usable, but Slurm starts jobs on it: it is powered down or boots, and the job waits.
     bool asleep = false;
-    double reserved_from_s = 0;           // Unix time of the next reservation; 0: none is known
+    double reserved_from_s = 0;  // Unix time of the next reservation; 0: none is known
+    // Only jobs of this user start on it while one runs there (ExclusiveUser); none: anybody's.
+    std::optional<uint32_t> owner;
     std::vector<std::string> partitions;  // that start jobs on it; empty: all
     std::vector<std::string> gpu_types;   // empty: not known
     std::vector<GpuShare> gpu_shares;     // what each of its GPUs can be shared as

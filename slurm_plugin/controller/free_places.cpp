@@ -27,7 +27,8 @@ OutOfReach out_of_reach(const Observation &observation, const Pool &pool, const 
         const NodeRecord &node = observation.nodes[i];
         if (pool.has_node[i] && !node.parts.empty() && takes_all_types(job))
             out.joined = &observation.nodes;
-        if (pool.free.node_gpus[i] > 0 && !may_use(job, node, static_cast<int>(i)))
+        const bool is_usable = may_use(job, node, static_cast<int>(i)) && !is_of_another(job, node);
+        if (pool.free.node_gpus[i] > 0 && !is_usable)
             out.gpus.emplace_back(static_cast<int>(i), node.gpus);
     }
     return out;

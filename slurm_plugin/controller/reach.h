@@ -13,6 +13,11 @@ namespace ringrt::controller {
 // until then, but does not start it there.
 [[nodiscard]] bool is_reserved_too_soon(const JobRecord &job, const NodeRecord &node);
 
+// Whether it is for jobs of another user as long as one runs there.
+[[nodiscard]] inline bool is_of_another(const JobRecord &job, const NodeRecord &node) {
+    return node.owner && *node.owner != job.user_id;
+}
+
 [[nodiscard]] bool may_use(const JobRecord &job, const NodeRecord &node, int node_index);
 
 // Whether both may use the same nodes.

@@ -92,6 +92,7 @@ bool RigidPlanner::is_candidate(const JobRecord &rigid, int node, int gpus) cons
     const NodeRecord &record = observation_.nodes[at(node)];
     const NodeDemand demand = node_room_.demand(rigid, node, gpus);
     const bool takes_jobs = record.usable || record.asleep;
+    if (is_of_another(rigid, record)) return false;
     return pool_.has_node[at(node)] && takes_jobs && may_use(rigid, record, node) &&
            (gpus > 0 || has_one_type(record)) && demand.gpus <= std::max(gpus, record.gpus) &&
            node_room_.fits_without_gpu_jobs(node, demand);

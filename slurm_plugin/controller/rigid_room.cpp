@@ -79,6 +79,11 @@ bool RigidRoom::is_candidate(const JobRecord &rigid, int node) const {
 
 std::optional<int> RigidRoom::kept(const JobRecord &rigid, int node,
                                    const NodeDemand &demand) const {
+    const NodeRecord &record = nodes_[static_cast<std::size_t>(node)];
+    if (is_of_another(rigid, record)) {  // all jobs there have to leave
+        const bool can_be_emptied = has_one_type(node) && room_of(node) >= record.gpus;
+        return can_be_emptied ? std::optional(record.gpus) : std::nullopt;
+    }
     if (has_one_type(node)) return node_room_.kept_gpus(node, demand, free_of(node), room_of(node));
     int free = 0, room = 0;
     for (const int part : all_parts(nodes_, node)) {

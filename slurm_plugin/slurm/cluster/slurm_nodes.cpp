@@ -71,6 +71,7 @@ std::vector<NodeRecord> node_records(const node_info_msg_t &nodes,
                 bounded_text(node.features_act != nullptr ? node.features_act : node.features));
             record.gpu_shares = shares_of_a_gpu(bounded_text(node.gres), record.gpus);
             note_amounts(node, record);
+            if (node.owner != NO_VAL) record.owner = node.owner;
             const bool is_asleep = (node.node_state & kAsleep) != 0;
             record.usable = takes_jobs(node.node_state) && !is_asleep;
             record.asleep = takes_jobs(node.node_state) && is_asleep;

@@ -144,6 +144,29 @@ TEST(a_suspended_job_is_no_lender) {
     }
 }
 
+// ExclusiveUser: while a job of another user is on a node, a job does not start there. So idle GPUs
+// beside it are of no use, and a node has to become empty.
+TEST(a_node_of_another_user_is_given_back_as_a_whole) {
+    for (const bool any_shares : {false, true}) {
+        Site site({4, 4, 4});
+        site.malleable(1, 2, {{0, 2}});  // its MIN stays on its node
+        site.malleable(1, 8, {{1, 4}, {2, 4}});
+        site.seen.jobs[1].user_id = 1;
+        site.seen.nodes[0].owner = 0;
+        site.seen.nodes[1].owner = site.seen.nodes[2].owner = 1;
+        site.waits(1, 1, any_shares);
+        site.seen.jobs[2].user_id = 1;
+        ck_assert(site.giving() == Ids{2});
+        site.seen.jobs[2].user_id = 2;
+        ck_assert(site.giving() == Ids{2});
+        site.seen.jobs[2].user_id = 0;
+        ck_assert(site.giving().empty());  // the idle GPUs of its own node
+        site.seen.jobs[1].intent->gpus_min = 8;
+        site.seen.jobs[2].user_id = 2;
+        ck_assert(site.giving().empty());
+    }
+}
+
 // A job already asked for this one has not left yet: no other job is asked instead.
 TEST(a_job_already_asked_adds_no_cost) {
     Site site({4, 4});

@@ -45,6 +45,7 @@ std::vector<NodeRecord> records_of(NodesGiven given) {
         nodes.back().name = name;
         nodes.back().gres = given.gres.data();
         nodes.back().node_state = state;
+        nodes.back().owner = NO_VAL;
     }
     node_info_msg_t all_nodes{};
     all_nodes.node_array = nodes.data();
