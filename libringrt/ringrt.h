@@ -106,6 +106,8 @@ typedef struct ringrt_config {
                                     samples per step change; 0: unknown */
     uint32_t live_resize;        /* 1: ranks join and leave at run time, see ringrt_restore() [RINGRT_LIVE_RESIZE]
                                     (0) */
+    uint32_t live_copy_steps;    /* with live_resize and rows: steps between copies of the state in the base's
+                                    memory, see ringrt_register_placed_rows() [RINGRT_LIVE_COPY_STEPS] (0: none) */
 } ringrt_config_t;
 
 #ifdef __cplusplus

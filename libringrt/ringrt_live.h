@@ -53,7 +53,10 @@ typedef void (*ringrt_release_fn)(void *context, void *data);
  * once. ringrt_finalize() releases the last. The callbacks may not call any function of this handle.
  *
  * Lost ranks take their rows with them. ringrt_restore() then returns to the newest checkpoint without a restart;
- * steps since then are done again. So the base saves after its first step, and extensions join after that. */
+ * steps since then are done again. So the base saves after its first step, and extensions join after that.
+ * With live_copy_steps N, the base's ranks copy the state into their host memory every N steps while extensions are
+ * there, and ringrt_restore() returns to that copy. They need memory for twice the rows and whole buffers of all
+ * ranks, divided among them. No copies are made with ringrt_set_live_state(). */
 RINGRT_API ringrt_status_t ringrt_register_placed_rows(ringrt_t *rt, const char *name, ringrt_dtype_t dtype,
                                                        int ndim, const uint64_t *shape, ringrt_place_fn place,
                                                        ringrt_release_fn release, void *context);

@@ -47,7 +47,8 @@ void make_resizer(ringrt_t &rt) {
             .asked_to_leave = [&rt] { return rt.aborted || rt.boundary->asked_to_leave(); },
             .layout = [&rt] { return rt.boundary->layout_hash(); },
             .gpu = [&rt] { return rt.registered.gpu(); },
-            .keep = [&rt] { return rt.boundary->ranks_to_keep(); }},
+            .keep = [&rt] { return rt.boundary->ranks_to_keep(); },
+            .copy_steps = settings.live_copy_steps},
         rt.own, rt.registered.buffers(), rt.rows);
     rt.boundary->set_resizer(rt.resizer.get());
 }

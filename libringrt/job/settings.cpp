@@ -37,6 +37,7 @@ constexpr std::array kNumbers = {
     NumberRow{{"RINGRT_LEAVE_TIMEOUT_S", 1, 3600, 60}, &Settings::leave_timeout_s},
     NumberRow{{"RINGRT_REQUEUE_AGAIN_S", 1, 3600, 10}, &Settings::requeue_again_s},
     NumberRow{{"RINGRT_LIVE_RESIZE", 0, 1, 0}, &Settings::live_resize},
+    NumberRow{{"RINGRT_LIVE_COPY_STEPS", 0, 1000000000, 0}, &Settings::live_copy_steps},
 };
 
 constexpr size_t kPathBytesMax = 3900;  // of a directory
@@ -61,6 +62,7 @@ Status read_numbers(const ringrt_config_t &config, const Environment &environmen
     out.start_timeout_ms = config.start_timeout_ms;
     out.telemetry_s = config.telemetry_s;
     out.live_resize = config.live_resize;
+    out.live_copy_steps = config.live_copy_steps;
     for (const NumberRow &row : kNumbers)
         RINGRT_TRY(read_number(row.setting, environment, out.*row.field));
     return {};

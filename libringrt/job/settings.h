@@ -32,6 +32,7 @@ struct Settings {
     uint64_t job = 0;      // 0: outside Slurm
     std::string job_name;  // for scontrol
     uint32_t live_resize = 0;
+    uint32_t live_copy_steps = 0;
     bool is_extension = false;  // of `base_job`; implies live_resize
     uint64_t base_job = 0;
     bool extendable = false;  // with live_resize: extensions can repeat its srun

@@ -27,7 +27,7 @@ Status StepBoundary::agree(uint64_t step, job::StepFlags &agreed, std::vector<li
     job::StepVote vote(step, mine, leads());
     const LiveVote own{
         .step = vote,
-        .live = resizer_->vote(extends ? asked_to_leave() : mine.asked && !mine.cut_off,
+        .live = resizer_->vote(step, extends ? asked_to_leave() : mine.asked && !mine.cut_off,
                                saver_.under_way() || mine.save_due || mine.asked || first_save)};
     std::vector<LiveVote> all;
     RINGRT_TRY(gather(group_, own, all));
@@ -89,11 +89,16 @@ Status StepBoundary::recover(uint64_t &step) {
         const bool again = resizer_->has_failed() && resizer_->must_recover();
         if (loaded.ok() || !again) return loaded;
     }
+    const uint64_t before = job_.step();
     go_to(position);
     step = job_.step();
     job_.begin_step();
-    job_.log(format_text("%s: continuing from step %llu with %d ranks", lost,
-                         static_cast<unsigned long long>(step), group_.size()));
+    std::string line = format_text("%s: continuing from step %llu with %d ranks", lost,
+                                   static_cast<unsigned long long>(step), group_.size());
+    if (step < before)
+        line += format_text(": a copy, %llu steps back",
+                            static_cast<unsigned long long>(before - step));
+    job_.log(line);
     return {};
 }
 

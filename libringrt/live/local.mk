@@ -2,6 +2,10 @@
 # Resizing in place: a job and its extensions
 libruntime_la_SOURCES += \
 	libringrt/live/base_shrink.cpp \
+	libringrt/live/buffer_rows.cpp \
+	libringrt/live/buffer_rows.h \
+	libringrt/live/copy_placement.cpp \
+	libringrt/live/copy_placement.h \
 	libringrt/live/forming.cpp \
 	libringrt/live/forming.h \
 	libringrt/live/join_listener.cpp \
@@ -14,6 +18,9 @@ libruntime_la_SOURCES += \
 	libringrt/live/row_exchange.cpp \
 	libringrt/live/row_exchange.h \
 	libringrt/live/settling.cpp \
+	libringrt/live/position.h \
+	libringrt/live/state_copies.cpp \
+	libringrt/live/state_copies.h \
 	libringrt/live/state_machine.cpp \
 	libringrt/live/state_machine.h \
 	libringrt/live/peer_memory.cpp \

@@ -4,46 +4,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "libringrt/live/buffer_rows.h"
+
 namespace ringrt::live {
 namespace {
 
 using checkpoint::Buffer;
 
-uint64_t row_bytes(const Buffer &buffer) {
-    const uint64_t rows = buffer.parameter.shape[0];
-    return rows > 0 ? bytes_of(buffer.parameter) / rows : 0;
-}
-
-RowSpan span_of(const Buffer &buffer) { return {buffer.block.offset[0], buffer.block.extent[0]}; }
-
 Buffer empty(const checkpoint::Parameter &parameter) {
     Buffer out{.parameter = parameter};
     hold_block(out, checkpoint::rows_block(parameter.shape, 0, 0));
     return out;
-}
-
-Status check_spans(const Buffer &buffer, const std::vector<RowSpan> &spans) {
-    const checkpoint::Parameter &parameter = buffer.parameter;
-    std::vector<checkpoint::Block> blocks;
-    for (const RowSpan &span : spans)
-        blocks.push_back(checkpoint::rows_block(parameter.shape, span.first, span.count));
-    return check_blocks(parameter.name, parameter.shape, blocks);
-}
-
-// The part of `buffer` that holds these rows.
-Place place_of(const Buffer &buffer, const RowPart &part) {
-    const uint64_t each = row_bytes(buffer);
-    return {.data = buffer.data + (part.first - span_of(buffer).first) * each,
-            .bytes = part.count * each,
-            .on_device = buffer.device ? &buffer : nullptr};
-}
-
-// Ok if all ranks are; the failure here, or else that some rank failed.
-Status agree(Communicator &over, const Status &mine, const char *elsewhere) {
-    uint8_t failed = mine.ok() ? 0 : 1, any = 0;
-    RINGRT_TRY(over.outcome(over.largest(&failed, &any, 1)));
-    if (!mine.ok() || any == 0) return mine;
-    return {RINGRT_MISMATCH, elsewhere};
 }
 
 }  // namespace
@@ -130,8 +101,8 @@ Status MovingRows::gather_spans(Communicator &over, const Status &mine,
             out[m].held.push_back(all[rank * own.size() + 2 * m]);
             out[m].fresh.push_back(all[rank * own.size() + 2 * m + 1]);
         }
-        RINGRT_TRY(check_spans(matrices_[m].held, out[m].held));
-        RINGRT_TRY(check_spans(matrices_[m].held, out[m].fresh));
+        RINGRT_TRY(check_spans(matrices_[m].held.parameter, out[m].held));
+        RINGRT_TRY(check_spans(matrices_[m].held.parameter, out[m].fresh));
     }
     return {};
 }
@@ -141,9 +112,9 @@ Status MovingRows::exchange(Communicator &over, const std::vector<Spans> &spans)
     for (size_t m = 0; m < matrices_.size(); ++m) {
         const Matrix &matrix = matrices_[m];
         for (const RowPart &part : parts_of(spans[m].held, spans[m].fresh, over.rank())) {
-            RowLeg leg{.peer = part.peer, .bytes = part.count * row_bytes(matrix.held)};
-            if (part.send) leg.from = place_of(matrix.held, part);
-            if (part.receive) leg.to = place_of(matrix.fresh, part);
+            RowLeg leg{.peer = part.peer, .bytes = part.count * row_bytes(matrix.held.parameter)};
+            if (part.send) leg.from = place_of(matrix.held, {part.first, part.count});
+            if (part.receive) leg.to = place_of(matrix.fresh, {part.first, part.count});
             legs.push_back(leg);
         }
     }

@@ -35,6 +35,7 @@ Resizer::Resizer(ResizerOptions options, Communicator &base,
       base_(base),
       state_(buffers),
       rows_(rows),
+      copies_(buffers),
       machine_(options_.extension ? Machine::outside() : Machine(options_.size, options_.rank)) {}
 
 Resizer::~Resizer() {
@@ -58,7 +59,7 @@ CommunicatorConfig Resizer::config(std::string file, int rank, int size) const {
 
 // ---- a step's end -----------------------------------------------------------------------------
 
-Vote Resizer::vote(bool leave, bool hold) {
+Vote Resizer::vote(uint64_t step, bool leave, bool hold) {
     std::erase_if(retired_, [](const auto &each) { return each->state() != Formed::under_way; });
     Vote out{.leave = leave, .hold = hold, .node = options_.node};
     if (forming_) out.formed = forming_->state();
@@ -69,6 +70,7 @@ Vote Resizer::vote(bool leave, bool hold) {
     }
     if (forming_ && number_ > 0 && out.formed == Formed::under_way && listener_->is_gone(number_))
         out.formed = Formed::failed;
+    out.copy = static_cast<uint8_t>(is_copy_due(step));
     out.keep = order();
     if (out.keep > 0) {
         if (!forming_) out.offer = ++shrinks_;
@@ -89,7 +91,9 @@ bool Resizer::narrows(const std::vector<Vote> &votes) const {
 Status Resizer::voted(const std::vector<Vote> &votes, Position &position, bool *left) {
     *left = false;
     if (listener_) votes_ = votes;
-    switch (machine_.voted(votes)) {
+    const Act act = machine_.voted(votes);
+    if (votes[0].copy != 0 && is_copied_at(act)) RINGRT_TRY(copy_state(position));
+    switch (act) {
         case Act::form:
             form();
             return {};
@@ -177,6 +181,7 @@ Status Resizer::widen(const Position &position) {
     const bool everywhere = std::count(all.begin(), all.end(), 1) == machine_.ranks();
     if (machine_.confirmed(everywhere) != Act::adopt) {
         drop_forming();
+        if (machine_.level() == 0) copies_.clear();
         return {};
     }
     adopt();
@@ -220,15 +225,25 @@ void Resizer::close_in_background(std::vector<std::unique_ptr<Communicator>> dro
 
 bool Resizer::must_recover() {
     if (is_outside()) return true;
-    if (lost_rows_ && present().failure() == RINGRT_OK) return true;
+    if (rows_from_ != RowsFrom::memory && present().failure() == RINGRT_OK) return true;
     if (released_ || (machine_.level() == 0 && machine_.phase() != Phase::shrinking)) return false;
     const ringrt_status_t failure = present().failure();
     return failure == RINGRT_PEER_LOST || failure == RINGRT_TIMEOUT;
 }
 
 Status Resizer::recover(Position &position) {
+    for (;;) {
+        RINGRT_TRY(meet(position));
+        if (rows_from_ != RowsFrom::copy) return {};
+        Status back = go_back(position);
+        if (back.ok() || !has_failed() || !must_recover()) return back;
+    }
+}
+
+Status Resizer::meet(Position &position) {
     if (!is_outside()) {
-        if (lost_rows_ && present().failure() == RINGRT_OK) return {};  // settled already
+        const bool has_settled = rows_from_ != RowsFrom::memory;
+        if (has_settled && present().failure() == RINGRT_OK) return {};
         const Act act = machine_.lost();
         if (act == Act::settle) return settle(position);
         if (act == Act::replace) return replace(position);

@@ -15,25 +15,12 @@
 #include "libringrt/live/join_listener.h"
 #include "libringrt/live/join_request.h"
 #include "libringrt/live/moving_rows.h"
+#include "libringrt/live/position.h"
+#include "libringrt/live/state_copies.h"
 #include "libringrt/live/state_machine.h"
 #include "libringrt/live/state_transfer.h"
 
 namespace ringrt::live {
-
-// The training position, besides what is registered.
-struct Position {
-    uint64_t step = 0;
-    uint64_t samples = 0;
-    uint32_t batch = 0;  // of a step from now on
-    uint32_t torn = 0;   // 1: parts of two steps, because the sender of the newer was lost
-    uint32_t rows = 0;   // the ranks for which this rank's rows are placed; 0: it has none
-    uint32_t over = 0;   // 1: its training has ended
-};
-
-// Whether the rank at `a` has less than the rank at `b`. A torn state is behind every whole one.
-[[nodiscard]] constexpr bool is_behind(const Position &a, const Position &b) {
-    return a.torn != b.torn ? a.torn > b.torn : a.torn == 0 && a.step < b.step;
-}
 
 struct ResizerOptions {
     bool extension = false;
@@ -48,7 +35,11 @@ struct ResizerOptions {
     std::function<uint64_t()> layout;         // hash of registered buffers, batch and seed
     std::function<int()> gpu;        // that a rank outside is going to use; -1: none, or not known
     std::function<uint32_t()> keep;  // the ranks that the base is asked to keep; 0: no order
+    uint32_t copy_steps = 0;         // from one copy of the ranks' rows to the next; 0: none
 };
+
+// Where ranks that have settled find their rows.
+enum class RowsFrom : uint8_t { memory, copy, checkpoint };
 
 class Resizer {
   public:
@@ -64,8 +55,8 @@ class Resizer {
     void set_program(const ProgramState &program) { state_.set_program(program); }
     [[nodiscard]] bool has_program() const { return state_.has_program(); }
 
-    // This rank's vote at a step's end.
-    Vote vote(bool leave, bool hold);
+    // This rank's vote at the end of `step`.
+    Vote vote(uint64_t step, bool leave, bool hold);
     // Whether voted() will drop communicators: no operation may be under way on the present one.
     [[nodiscard]] bool narrows(const std::vector<Vote> &votes) const;
     // Collective. PEER_LOST: call recover() next. *left: this rank's job must end, or its node
@@ -77,13 +68,14 @@ class Resizer {
     [[nodiscard]] bool has_failed() { return present().failure() != RINGRT_OK; }
     [[nodiscard]] bool is_outside() const { return machine_.phase() == Phase::outside; }
     // Collective over the ranks concerned: joins, or returns to the newest step that the base's
-    // ranks hold in memory.
+    // ranks hold in memory: this one, or that of a copy.
     Status recover(Position &position);
 
-    // Lost ranks had rows: the ranks of the present communicator continue from a checkpoint, which
-    // they load into the fresh rows of place_rows(). If the load fails, recover() is next.
+    // Lost ranks had rows, of which there is no copy: the ranks of the present communicator
+    // continue from a checkpoint, which they load into the fresh rows of place_rows(). If the load
+    // fails, recover() is next.
     [[nodiscard]] bool has_rows() const { return rows_.any(); }
-    [[nodiscard]] bool has_lost_rows() const { return lost_rows_; }
+    [[nodiscard]] bool has_lost_rows() const { return rows_from_ == RowsFrom::checkpoint; }
     Status place_rows();
     void rows_loaded();
 
@@ -114,10 +106,15 @@ class Resizer {
     void close_in_background(std::vector<std::unique_ptr<Communicator>> dropped);
     Status transfer(Communicator &over, Header &header);
     Status widen(const Position &position);
+    [[nodiscard]] bool is_copy_due(uint64_t step) const;
+    [[nodiscard]] bool is_copied_at(Act act) const;
+    Status copy_state(const Position &position);
+    Status go_back(Position &position);
     void hand_over_rows();
     [[nodiscard]] Status rows_status() const;
     Status settle(Position &position);
     Status settle_once(Position &position);
+    Status meet(Position &position);
     Status join(Position &position);
     Status rest(int *pause_ms) const;
     Status await_invitation(JoinConnection &base, JoinAnswer *answer);
@@ -127,7 +124,9 @@ class Resizer {
     Communicator &base_;
     StateTransfer state_;
     MovingRows &rows_;
-    bool lost_rows_ = false;
+    StateCopies copies_;
+    RowsFrom rows_from_ = RowsFrom::memory;
+    uint64_t copied_step_ = kNoStep;  // of the copy, if they are from one
     Machine machine_;
     std::unique_ptr<Communicator> smaller_;  // replaces base_ once nodes of the base have left
     std::vector<std::unique_ptr<Communicator>> above_;  // levels 1 and up; null: joined above it

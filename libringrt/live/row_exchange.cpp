@@ -9,12 +9,6 @@
 namespace ringrt::live {
 namespace {
 
-RowSpan common(const RowSpan &a, const RowSpan &b) {
-    const uint64_t first = std::max(a.first, b.first);
-    const uint64_t end = std::min(a.first + a.count, b.first + b.count);
-    return {first, end > first ? end - first : 0};
-}
-
 // The chunks of host memory are exchanged together, up to the next one that is on a GPU. All ranks
 // have the same order, so the first chunk that is not yet exchanged is the next one at both ranks.
 class Mover {
@@ -78,6 +72,12 @@ class Mover {
 };
 
 }  // namespace
+
+RowSpan common(const RowSpan &a, const RowSpan &b) {
+    const uint64_t first = std::max(a.first, b.first);
+    const uint64_t end = std::min(a.first + a.count, b.first + b.count);
+    return {first, end > first ? end - first : 0};
+}
 
 std::vector<RowPart> parts_of(const std::vector<RowSpan> &held, const std::vector<RowSpan> &fresh,
                               int rank) {

@@ -17,6 +17,9 @@ struct RowSpan {
     bool operator==(const RowSpan &) const = default;
 };
 
+// The rows that are in both.
+[[nodiscard]] RowSpan common(const RowSpan &a, const RowSpan &b);
+
 // Rows [first, first + count) that this rank sends to, receives from, or keeps as `peer`.
 struct RowPart {
     bool send = false, receive = false;  // both: they stay at this rank

@@ -2,6 +2,7 @@
 // The remaining ranks agree on a step, and on whether they still hold all rows together.
 #include <algorithm>
 
+#include "libringrt/live/buffer_rows.h"
 #include "libringrt/live/resizer.h"
 
 namespace ringrt::live {
@@ -12,6 +13,18 @@ bool have_rows(const std::vector<Position> &all, const Position &newest) {
     return std::ranges::all_of(all, [&](const Position &each) {
         return each.rows == all.size() && each.step == newest.step && each.torn == 0;
     });
+}
+
+// The newest step of which all ranks of the base have their parts of a copy; kNoStep: none.
+uint64_t common_copy(const std::vector<Position> &all, int base) {
+    uint64_t out = kNoStep;
+    for (const uint64_t step : all[0].copies) {
+        const bool is_common = std::all_of(all.begin(), all.begin() + base, [&](const auto &each) {
+            return std::ranges::find(each.copies, step) != std::end(each.copies);
+        });
+        if (step != kNoStep && is_common && (out == kNoStep || step > out)) out = step;
+    }
+    return out;
 }
 
 }  // namespace
@@ -33,17 +46,22 @@ void Resizer::hand_over_rows() {
 }
 
 Status Resizer::rows_status() const {
-    if (!lost_rows_) return {};
-    return {RINGRT_PEER_LOST,
-            "a lost rank had rows that no other rank has: ringrt_restore() continues from the "
-            "newest checkpoint"};
+    if (rows_from_ == RowsFrom::memory) return {};
+    return {
+        RINGRT_PEER_LOST,
+        rows_from_ == RowsFrom::copy
+            ? "a lost rank had rows: ringrt_restore() continues from the copy of an earlier "
+              "step"
+            : "a lost rank had rows that no other rank has: ringrt_restore() continues from the "
+              "newest checkpoint"};
 }
 
 Status Resizer::place_rows() { return rows_.replace_all(present().rank(), present().size()); }
 
 void Resizer::rows_loaded() {
     rows_.filled(present().size());
-    lost_rows_ = false;
+    rows_from_ = RowsFrom::memory;
+    copies_.clear();
 }
 
 Status Resizer::settle(Position &position) {
@@ -52,6 +70,7 @@ Status Resizer::settle(Position &position) {
         Status settled = settle_once(position);
         if (settled.ok()) {
             (void)machine_.settled();
+            if (machine_.level() == 0 && rows_from_ != RowsFrom::copy) copies_.clear();
             return {};
         }
         // If the ranks can still communicate, this rank's own GPU or program failed: its buffers no
@@ -61,15 +80,25 @@ Status Resizer::settle(Position &position) {
     }
 }
 
-// On the present level: ranks that are behind get the newest step's state.
+// On the present level: ranks that are behind get the newest step's state, unless all go back.
 Status Resizer::settle_once(Position &position) {
     Communicator &over = present();
     position.rows = rows_.placed_for();
+    copies_.add_to(position);
     std::vector<Position> all(static_cast<size_t>(over.size()));
     RINGRT_TRY(over.outcome(over.all_gather(&position, all.data(), sizeof position)));
     const auto newest = std::max_element(all.begin(), all.end(), is_behind);
     const auto oldest = std::min_element(all.begin(), all.end(), is_behind);
     const auto root = static_cast<int>(newest - all.begin());
+    // A rank that saw a loss in the last ballot needs no rows any more, and the others do not load.
+    const bool ended =
+        std::ranges::any_of(all, [](const Position &each) { return each.over != 0; });
+    const bool has_all = !rows_.any() || ended || have_rows(all, *newest);
+    copied_step_ = has_all ? kNoStep : common_copy(all, machine_.sizes()[0]);
+    rows_from_ = has_all                   ? RowsFrom::memory
+                 : copied_step_ != kNoStep ? RowsFrom::copy
+                                           : RowsFrom::checkpoint;
+    if (rows_from_ == RowsFrom::copy) return {};
     if (newest->torn != 0)
         return {RINGRT_PEER_LOST,
                 "the rank with the newest step was lost while sending it, and no other rank holds "
@@ -77,11 +106,49 @@ Status Resizer::settle_once(Position &position) {
     if (is_behind(*oldest, *newest))
         RINGRT_TRY(state_.to_ranks_behind(over, root,
                                           is_behind(position, *newest) ? &position.torn : nullptr));
-    // A rank that saw a loss in the last ballot needs no rows any more, and the others do not load.
-    const bool ended =
-        std::ranges::any_of(all, [](const Position &each) { return each.over != 0; });
-    lost_rows_ = rows_.any() && !ended && !have_rows(all, *newest);
     position = *newest;
+    return {};
+}
+
+// ---- copies (state_copies.h) --------------------------------------------------------------------
+
+// On rank 0. Before a join the base alone has everything: its copy costs no traffic, and the
+// extension may be lost in its first step.
+bool Resizer::is_copy_due(uint64_t step) const {
+    if (options_.copy_steps == 0 || !rows_.any() || state_.has_program()) return false;
+    return machine_.level() == 0 || copies_.tried_step() == kNoStep ||
+           step - copies_.tried_step() >= options_.copy_steps;
+}
+
+// Whether the ranks that voted all continue together, and some could be lost.
+bool Resizer::is_copied_at(Act act) const {
+    if (act == Act::transfer) return true;
+    return machine_.level() > 0 && (act == Act::train || act == Act::form || act == Act::call_off);
+}
+
+// A failure without a loss leaves the copy before this one, and is tried again.
+Status Resizer::copy_state(const Position &position) {
+    const Status copied = copies_.take(present(), machine_.sizes()[0], position);
+    if (copied.ok() || present().failure() != RINGRT_OK) return copied;
+    if (copied.code != RINGRT_MISMATCH) log_line(copied.message + ": no copy now");
+    return {};
+}
+
+// All ranks of the present level return to the copy on which they have agreed. If rows cannot be
+// placed, they load a checkpoint.
+Status Resizer::go_back(Position &position) {
+    position.torn = 1;
+    Status filled = agree(present(), place_rows(), "a rank could not place its rows");
+    if (filled.ok()) filled = copies_.give_back(present(), copied_step_, position);
+    if (present().failure() != RINGRT_OK) return filled;
+    if (!filled.ok()) {
+        if (filled.code != RINGRT_MISMATCH) log_line(filled.message);
+        rows_from_ = RowsFrom::checkpoint;
+        return {};
+    }
+    rows_.filled(present().size());
+    rows_from_ = RowsFrom::memory;
+    machine_.level() == 0 ? copies_.clear() : copies_.keep_only(copied_step_);
     return {};
 }
 

@@ -51,7 +51,7 @@ struct Vote {
     Formed formed = Formed::not_asked;
     uint8_t leave = 0;  // this rank's job is signalled to leave
     uint8_t hold = 0;   // a checkpoint is under way, or begins: no join now
-    uint8_t zero = 0;
+    uint8_t copy = 0;   // rank 0's: a copy of the rows is due (state_copies.h)
     uint32_t keep = 0;  // rank 0's: the base is to keep only this many ranks; 0: no order
     uint32_t node = 0;  // checksum of the name of this rank's node
 };

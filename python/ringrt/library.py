@@ -54,6 +54,7 @@ class Config(ctypes.Structure):
         ("messenger", c_void_p),
         ("samples_total", c_uint64),
         ("live_resize", c_uint32),
+        ("live_copy_steps", c_uint32),
     ]
 
 

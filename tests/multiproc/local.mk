@@ -20,6 +20,7 @@ multiproc_tests = \
 	tests/multiproc/test_job_refusals \
 	tests/multiproc/test_large_world \
 	tests/multiproc/test_live \
+	tests/multiproc/test_live_copies \
 	tests/multiproc/test_live_gradients \
 	tests/multiproc/test_live_nodes \
 	tests/multiproc/test_live_rows \
@@ -120,6 +121,11 @@ tests_multiproc_test_live_SOURCES = tests/multiproc/test_live.cpp $(live_headers
 tests_multiproc_test_live_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_LDADD = libringrt.la $(CHECK_LIBS)
 
+tests_multiproc_test_live_copies_SOURCES = tests/multiproc/test_live_copies.cpp tests/support/live_rows.h \
+	tests/support/message_fault.h $(live_headers)
+tests_multiproc_test_live_copies_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_live_copies_LDADD = libringrt.la $(CHECK_LIBS)
+
 tests_multiproc_test_live_gradients_SOURCES = tests/multiproc/test_live_gradients.cpp $(live_headers)
 tests_multiproc_test_live_gradients_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_gradients_LDADD = libringrt.la $(CHECK_LIBS)
@@ -131,7 +137,7 @@ tests_multiproc_test_live_nodes_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_nodes_LDADD = libringrt.la libchannel.la librecords.la $(CHECK_LIBS)
 
 tests_multiproc_test_live_rows_SOURCES = tests/multiproc/test_live_rows.cpp tests/support/live_rows.h \
-	$(live_headers)
+	tests/support/message_fault.h $(live_headers)
 tests_multiproc_test_live_rows_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_rows_LDADD = libringrt.la $(CHECK_LIBS)
 

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rows of a matrix move between the ranks while extensions join, leave and die. The weights equal
 // those of one rank alone, bit for bit.
-#include <dlfcn.h>
-#include <sys/socket.h>
-
-#include <filesystem>
 #include <random>
 
 #include "tests/support/live_rows.h"
 #include "tests/support/live_test.h"
+#include "tests/support/message_fault.h"
 
 using namespace ringrt::test;
 
@@ -16,20 +13,7 @@ namespace {
 
 using Training = LiveTest<LiveRows>;
 
-std::atomic<int> messages_left = 0;  // then this process dies; 0: it does not
-
 }  // namespace
-
-// Replaces libc's: messages to other nodes.
-extern "C" __attribute__((visibility("default"))) ssize_t sendmsg(int fd, const msghdr *message,
-                                                                  int flags) {
-    static const auto send = reinterpret_cast<decltype(&sendmsg)>(dlsym(RTLD_NEXT, "sendmsg"));
-    if (messages_left > 0 && --messages_left == 0) {
-        usleep(100000);  // ranks that have the other messages continue
-        kill(getpid(), SIGKILL);
-    }
-    return send(fd, message, flags);
-}
 
 TEST(at_sizes_1_to_5) {
     Training training;
@@ -188,11 +172,7 @@ TEST(a_loss_without_a_checkpoint_ends_the_base) {
     Training training;
     training.grow(0, 2, 2);
     training.grow(1, 1, 3);
-    std::vector<std::filesystem::path> saved;
-    for (const auto &entry : std::filesystem::directory_iterator(training.checkpoints()))
-        if (entry.path().filename().string().starts_with("step-")) saved.push_back(entry.path());
-    ck_assert_uint_gt(saved.size(), 0);
-    for (const auto &path : saved) std::filesystem::remove_all(path);
+    training.remove_checkpoints();
     training.forget(1);
     for (int status : training.job(0).wait(20 * kTimeoutScale))
         ck_assert_int_eq(status, kFailed + RINGRT_PEER_LOST);

@@ -3,7 +3,7 @@
 // 2 ranks has a state of MB megabytes: buffers that all ranks hold, or rows; or it has gradients of
 // MB megabytes. An extension of 2 ranks joins and leaves, then joins and is killed, in turn. The
 // gap is the time from one step's end to the next, minus a usual step, at the slower rank of the
-// base.
+// base. With RINGRT_LIVE_COPY_STEPS, the last line has what a copy of rows costs: steps at 4 ranks.
 //
 //   make tests/speed/live_gap
 //   tests/speed/live_gap [rounds] [MB] [nodes: 1 or 2] [whole, rows or gradients]
@@ -36,6 +36,8 @@ struct Board {
     std::atomic<bool> end{false};
     std::atomic<int> changes[kBase] = {};
     double gap_ms[kBase][4096] = {};
+    std::atomic<int> steps{0};
+    double step_ms[65536] = {};  // at all ranks
 };
 
 struct Setup {
@@ -145,6 +147,8 @@ int run(const Setup &setup, int job, int rank, int size) {
         const int before = std::exchange(now, ringrt_size(rt));
         if (before == now) usual_ms = usual_ms == 0 ? took_ms : 0.9 * usual_ms + 0.1 * took_ms;
         if (before != now && job == 0) note(board, rank, took_ms - usual_ms);
+        if (before == now && now > kBase && job == 0 && rank == 0 && board.steps < 65536)
+            board.step_ms[board.steps++] = took_ms;
         if (job == 0 && rank == 0) board.size = now, board.step = step;
     }
     return ringrt_finalize(rt) == RINGRT_OK ? 0 : 1;
@@ -201,4 +205,5 @@ int main(int argc, char **argv) {
     show("grow", grow);
     show("shrink", shrink);
     show("lost (killed)", lost);
+    show("other steps", {board.step_ms, board.step_ms + board.steps});
 }

@@ -30,6 +30,7 @@ struct LiveBoard {
     std::atomic<uint64_t> step[kJobsMax][kRanksOfJobMax];
     std::atomic<int> size[kJobsMax][kRanksOfJobMax];
     std::atomic<int> recoveries[kJobsMax];
+    std::atomic<uint64_t> back_most[kJobsMax];  // steps that a recovery went back
 };
 
 // A sample's gradient at element j. `exact`: small multiples of a power of two, whose sums are the
@@ -156,6 +157,8 @@ class LiveTraining {
     [[nodiscard]] uint64_t step(int job = 0, int rank = 0) const { return board_->step[job][rank]; }
     [[nodiscard]] int size() const { return board_->size[0][0]; }
     [[nodiscard]] int recoveries() const { return board_->recoveries[0]; }
+    // The most steps that a rank of the base had completed and does again after a loss.
+    [[nodiscard]] uint64_t back_most() const { return board_->back_most[0]; }
 
     // Whether the base reaches `size` and makes steps with it.
     bool await_size(int size) {
@@ -199,6 +202,12 @@ class LiveTraining {
     static int failed(const ringrt_t *rt, int job, const char *what, ringrt_status_t status) {
         fprintf(stderr, "job %d: %s: %s\n", job, what, ringrt_last_error(rt));
         return kFailed + static_cast<int>(status);
+    }
+
+    void note_back(int job, uint64_t steps) {
+        uint64_t most = board_->back_most[job];
+        while (steps > most && !board_->back_most[job].compare_exchange_weak(most, steps)) {
+        }
     }
 
     int run(int job, int rank, int size, bool other) {
@@ -276,7 +285,9 @@ class LiveTraining {
             }
             if (status == RINGRT_PEER_LOST) {
                 ++board_->recoveries[job];
+                const uint64_t before = step;
                 status = ringrt_restore(rt, &step);
+                if (before > step) note_back(job, before - step);
                 pull(w), pull(momentum);
             }
             if (status != RINGRT_OK) return failed(rt, job, "training", status);

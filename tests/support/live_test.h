@@ -3,6 +3,7 @@
 // the weights must be those of one rank alone.
 #pragma once
 
+#include <filesystem>
 #include <random>
 
 #include "tests/support/check.h"
@@ -40,6 +41,15 @@ struct LiveTest : Training {
             ck_assert_uint_eq(this->step(0, rank), steps);
             ck_assert_msg(this->weights(0, rank) == right, "rank %d: other weights", rank);
         }
+    }
+    // A loss after that ends the base, unless all ranks have what they need in memory.
+    void remove_checkpoints() {
+        std::vector<std::filesystem::path> saved;
+        for (const auto &entry : std::filesystem::directory_iterator(this->checkpoints()))
+            if (entry.path().filename().string().starts_with("step-"))
+                saved.push_back(entry.path());
+        ck_assert_uint_gt(saved.size(), 0);
+        for (const auto &path : saved) std::filesystem::remove_all(path);
     }
     // A base of two ranks loses extensions of 1 to `ranks_most` ranks at random moments: while they
     // start, join and train.

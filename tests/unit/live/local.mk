@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Resizing in place, explored exhaustively. With real ranks: tests/multiproc/test_live
 live_tests = \
+	tests/unit/live/test_copy_placement \
 	tests/unit/live/test_live_model \
 	tests/unit/live/test_row_parts
 check_PROGRAMS += $(live_tests)
@@ -11,7 +12,13 @@ tests_unit_live_test_live_model_SOURCES = tests/unit/live/test_live_model.cpp te
 tests_unit_live_test_live_model_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_live_test_live_model_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
 
-tests_unit_live_test_row_parts_SOURCES = tests/unit/live/test_row_parts.cpp tests/support/check.h
+tests_unit_live_test_copy_placement_SOURCES = tests/unit/live/test_copy_placement.cpp tests/support/check.h \
+	tests/support/row_layouts.h
+tests_unit_live_test_copy_placement_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_live_test_copy_placement_LDADD = libruntime.la libgradients.la libcollective.la librecords.la libmodel.la libbase.la $(CHECK_LIBS)
+
+tests_unit_live_test_row_parts_SOURCES = tests/unit/live/test_row_parts.cpp tests/support/check.h \
+	tests/support/row_layouts.h
 tests_unit_live_test_row_parts_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_live_test_row_parts_LDADD = libruntime.la libgradients.la libcollective.la librecords.la libmodel.la libbase.la $(CHECK_LIBS)
 
