@@ -144,8 +144,7 @@ TEST(a_base_whose_gpu_fails_to_send_keeps_training) {
 }
 
 // Rows are on the GPU at some jobs, and in host memory at others.
-void move_rows(bool base_on_gpu, bool extension_on_gpu) {
-    LiveTest<LiveRows> training;
+void use_row_memory(LiveRows &training, bool base_on_gpu, bool extension_on_gpu) {
     setenv("RINGRT_GPU", "host", 1);
     training.memory_of = [=](int job) {
         RowMemory memory;
@@ -155,6 +154,11 @@ void move_rows(bool base_on_gpu, bool extension_on_gpu) {
         memory.seen = [](float *at) { return gpu().behind(at); };
         return memory;
     };
+}
+
+void move_rows(bool base_on_gpu, bool extension_on_gpu) {
+    LiveTest<LiveRows> training;
+    use_row_memory(training, base_on_gpu, extension_on_gpu);
     training.grow(0, 2, 2);
     training.grow(1, 2, 4);
     training.job(1).signal(0, SIGURG);
@@ -166,8 +170,28 @@ void move_rows(bool base_on_gpu, bool extension_on_gpu) {
     training.expect_trained(2);
 }
 
+// The base continues from a copy in its host memory. There is no checkpoint any more.
+void copy_rows(bool base_on_gpu, bool extension_on_gpu) {
+    setenv("RINGRT_LIVE_COPY_STEPS", "2", 1);
+    LiveTest<LiveRows> training;
+    use_row_memory(training, base_on_gpu, extension_on_gpu);
+    training.grow(0, 2, 2);
+    training.grow(1, 2, 4);
+    training.remove_checkpoints();
+    for (int job : {1, 2}) {
+        training.forget(job);
+        ck_assert(training.await_size(2));
+        ck_assert_uint_le(training.back_most(), 2);
+        training.grow(job + 1, 1, 3);
+    }
+    training.expect_trained(2);
+    unsetenv("RINGRT_LIVE_COPY_STEPS");
+}
+
 TEST(rows_on_gpus_move) { move_rows(true, true); }
 TEST(rows_move_from_a_gpu_to_a_host_and_back) { move_rows(true, false); }
 TEST(rows_move_from_a_host_to_a_gpu_and_back) { move_rows(false, true); }
+TEST(rows_on_gpus_are_copied) { copy_rows(true, true); }
+TEST(rows_on_a_gpu_and_a_host_are_copied) { copy_rows(true, false); }
 
 int main() { return run_all("live_gpu"); }
