@@ -240,10 +240,11 @@ tests_multiproc_test_live_gpu_gradients_LDADD = libapi.la libruntime.la libgradi
 
 check_PROGRAMS += tests/multiproc/test_live_nccl
 TESTS += tests/multiproc/test_live_nccl
-tests_multiproc_test_live_nccl_SOURCES = tests/multiproc/test_live_nccl.cpp tests/support/fake_gpu.h $(live_headers)
+tests_multiproc_test_live_nccl_SOURCES = tests/multiproc/test_live_nccl.cpp tests/support/channel_service.h \
+	tests/support/fake_gpu.h $(live_headers)
 tests_multiproc_test_live_nccl_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_nccl_LDADD = libapi.la libruntime.la libgradients.la libcollective.la \
-	libbase.la $(CHECK_LIBS)
+	libchannel.la librecords.la libbase.la $(CHECK_LIBS)
 
 # More than 2 GiB: needs 5 GiB of memory, so only "make check-large" runs it.
 EXTRA_PROGRAMS += tests/multiproc/test_large

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "libringrt/gpu/gpu.h"
+#include "tests/support/channel_service.h"
 #include "tests/support/fake_gpu.h"
 #include "tests/support/live_test.h"
 
@@ -96,8 +97,16 @@ namespace {
 struct Training : LiveTest<> {
     Counts *counts;
     std::map<int, Start> starts;  // by job
+    std::atomic<int> *const keep =
+        new (mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0)) std::atomic<int>(0);
+    const ChannelService service{
+        ringrt::channel::SlurmCalls{.requeue = [] { return ringrt::records::ChannelMessage{}; },
+                                    .report = [](const ringrt::records::Telemetry &) {},
+                                    .ranks_to_keep = [keep = keep] { return keep->load(); }}};
 
     Training() {
+        channel = service.address();
         setenv("RINGRT_GPU", "nccl", 1);
         FakeGpu::keeps_memory = true;
         floats = 4001;
@@ -118,12 +127,25 @@ struct Training : LiveTest<> {
             return status;
         };
     }
-    ~Training() { munmap(counts, sizeof(Counts)); }
+    ~Training() {
+        munmap(counts, sizeof(Counts));
+        munmap(keep, sizeof *keep);
+    }
 
     // NCCL has started `times` times in this job, and never while it held up training.
     void expect_ahead(int job, int times) const {
         ck_assert_int_eq(counts->ahead[job], times);
         ck_assert_int_eq(counts->late[job], 0);
+    }
+    // The `left` ranks that stay have started it, besides the first sum of all `ranks`.
+    void expect_ahead_of_leaving(int ranks, int left) const {
+        ck_assert_int_eq(counts->ahead[0], left);
+        ck_assert_int_eq(counts->late[0], ranks);
+    }
+    // All but the first `ranks` of a base on `base_nodes` nodes are to leave.
+    void order(int ranks) {
+        *keep = ranks;
+        service.signal(ringrt::records::kKeepSignal);
     }
     void expect_base_alone(int ranks) {
         ck_assert(await([&] { return counts->open[0] == ranks; }));
@@ -289,6 +311,38 @@ TEST(the_base_ends_while_nccl_starts) {
     training.grow(0, 2, 2);
     training.start(1, 1);
     ck_assert(training.await([&] { return training.counts->ahead[0] == 2; }));
+    training.expect_trained(2);
+}
+
+TEST(the_first_sum_after_nodes_of_the_base_have_left_starts_no_nccl) {
+    Training training;
+    training.base_nodes = 2;
+    training.starts[0].ms = 200;
+    training.grow(0, 5, 5);  // 3 and 2
+    ck_assert_int_eq(training.counts->beside[0], 0);
+    training.order(3);
+    ck_assert(training.await_size(3));
+    training.expect_ahead_of_leaving(5, 3);
+    ck_assert_int_ge(training.counts->beside[0], 20);  // the base trained meanwhile
+    ck_assert_int_eq(training.recoveries(), 0);
+    training.grow(1, 1, 4);
+    training.expect_ahead(1, 1);
+    training.leave(1, 3);
+    training.expect_trained(3);
+}
+
+// The ranks that stay do not wait for NCCL, and their first sum starts it.
+TEST(a_rank_that_leaves_is_killed_while_nccl_starts) {
+    Training training;
+    training.base_nodes = 2;
+    training.starts[0].ms = 400;
+    training.grow(0, 4, 4);
+    training.order(2);
+    ck_assert(training.await([&] { return training.counts->ahead[0] == 2; }));
+    training.job(0).signal(3, SIGKILL);
+    ck_assert(training.await_size(2));
+    ck_assert_int_eq(training.counts->ahead[0], 2);
+    ck_assert_int_eq(training.counts->late[0], 4 + 2);
     training.expect_trained(2);
 }
 
