@@ -117,6 +117,26 @@ TEST(an_extension_dies_at_each_message_of_a_step_with_a_copy) {
     training.expect_trained(2);
 }
 
+// The base has made a copy when it sent the state.
+TEST(an_extension_dies_in_its_first_step) {
+    Training training(100);
+    const auto sum = training.reduce;
+    training.reduce = [=](ringrt_t *rt, std::vector<float> &g, uint64_t step) {
+        if (ringrt_rank(rt) >= 2) kill(getpid(), SIGKILL);
+        return sum(rt, g, step);
+    };
+    training.start_base(2);
+    for (int ranks = 1; ranks <= 3; ++ranks) {
+        const int lost = training.recoveries();
+        training.start(1, ranks);
+        ck_assert(training.await([&] { return training.recoveries() == lost + 2; }));
+        training.forget(1);
+        ck_assert(training.await_size(2));
+    }
+    ck_assert_uint_le(training.back_most(), 1);
+    training.expect_trained(2);
+}
+
 // Some ranks see its votes and end, others see a loss. The training is over for all.
 TEST(an_extension_dies_in_the_last_ballot) {
     static std::atomic<int> *const last_step = shared_number();
@@ -149,7 +169,7 @@ TEST(rows_that_cannot_be_placed_come_from_the_checkpoint) {
     training.fails_leaving = true;
     training.grow(0, 2, 2);
     training.grow(1, 2, 4);
-    training.await_steps(20);
+    ck_assert(training.await_steps(20));
     training.lose(1, 2);
     ck_assert_uint_gt(training.back_most(), 1);
     training.remove_checkpoints();
