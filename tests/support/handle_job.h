@@ -3,6 +3,9 @@
 // checkpoints of the library's or the program's own.
 #pragma once
 
+#include <pthread.h>
+#include <signal.h>
+
 #include <atomic>
 #include <sstream>
 #include <thread>
@@ -48,6 +51,7 @@ class HandleRank {
             status == RINGRT_OK ? (left_ ? kLeft : kEnded) : Job::complain(rank, status, line());
         is_stopping_ = true;
         if (writer_.joinable()) writer_.join();  // it uses the handle
+        if (left_) block_sigterm();
         (void)ringrt_job_close(job_);
         (void)ringrt_checkpoint_close(checkpoint_);
         (void)ringrt_comm_destroy(comm_);
@@ -56,6 +60,14 @@ class HandleRank {
     }
 
   private:
+    // Slurm ends the ranks one by one: a late SIGTERM would end this one while it closes.
+    static void block_sigterm() {
+        sigset_t late;
+        sigemptyset(&late);
+        sigaddset(&late, SIGTERM);
+        pthread_sigmask(SIG_BLOCK, &late, nullptr);
+    }
+
     const char *line() const {
         for (const char *each : {ringrt_job_last_error(job_), ringrt_comm_last_error(comm_)})
             if (*each) return each;
