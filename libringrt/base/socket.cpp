@@ -190,8 +190,9 @@ int begin_connect(const std::string &address, int port, Fd *out) {
     return error;
 }
 
-void tune(int fd) {
-    int yes = 1, idle_s = 5, interval_s = 3, probes = 5;
+void tune(int fd, std::chrono::seconds host_lost) {
+    int yes = 1, idle_s = 5, interval_s = 3;
+    int probes = (int(host_lost.count()) - idle_s) / interval_s;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);

@@ -2,6 +2,7 @@
 // TCP sockets; a Deadline bounds every wait.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -54,8 +55,11 @@ Status listen_on(int *port, Fd *out);
 Status connect_to(const Endpoint &endpoint, Deadline *deadline, int peer, Fd *out);
 // Starts to connect to one address, without waiting: 0, or errno.
 int begin_connect(const std::string &address, int port, Fd *out);
-// No Nagle delay, non-blocking, keep-alive that detects a vanished node within about 20 s.
-void tune(int fd);
+// How soon keep-alive notices that the peer's host has vanished. A connection that the peer has not
+// answered has longer: if this rank gave it up, the peer might still take it.
+inline constexpr std::chrono::seconds kHostLost(20), kHostLostUnanswered(120);
+// No Nagle delay, non-blocking, keep-alive. May be called again, with another time.
+void tune(int fd, std::chrono::seconds host_lost = kHostLost);
 
 // Transfer all of `data` within the deadline; RINGRT_PEER_LOST if the connection ends.
 Status read_all(int fd, std::span<std::byte> data, Deadline *deadline, int peer);

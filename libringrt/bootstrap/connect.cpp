@@ -138,7 +138,7 @@ Connector::Outcome Connector::await_connection(Attempt *attempt) {
     socklen_t length = sizeof error;
     getsockopt(attempt->fd.get(), SOL_SOCKET, SO_ERROR, &error, &length);
     if (error != 0) return next_address(attempt, error);
-    tune(attempt->fd.get());
+    tune(attempt->fd.get(), kHostLostUnanswered);
     if (attempt->silent) attempt->failing_since.reset();  // the host answers again
     attempt->state = Attempt::Greeted;
     return Outcome::waits;
@@ -245,6 +245,7 @@ Status Connector::progress(std::vector<Made> *made) {
         }
         made_[size_t(peer)] = true;
         if (outcome == Outcome::failed) attempt->fd = Fd();
+        if (attempt->fd.valid()) tune(attempt->fd.get());
         made->push_back(
             {.peer = peer, .fd = std::move(attempt->fd), .why = std::move(attempt->why)});
         each = attempts_.erase(each);

@@ -2,6 +2,8 @@
 // Two ranks begin to connect to each other, and one of them, or the network, is slower than the
 // time after which a dead peer is given up. "Slow" below is rank 1, the higher of the two: it
 // refuses rank 0 and says that its own connection comes.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/mman.h>
 
@@ -195,6 +197,40 @@ TEST(a_hello_that_is_held_up_arrives) {
     ck_assert_msg(zero.result().fd.valid(), "%s", zero.result().why.c_str());
     ck_assert(one.result().fd.valid());
     ck_assert(are_ends_of_one_connection(zero.result().fd, one.result().fd));
+}
+
+int option(int fd, int name) {
+    int value = 0;
+    socklen_t length = sizeof value;
+    ck_assert_int_eq(getsockopt(fd, IPPROTO_TCP, name, &value, &length), 0);
+    return value;
+}
+
+// After how many seconds the kernel ends a connection whose other host is silent.
+int host_lost_s(int fd) {
+    return option(fd, TCP_KEEPIDLE) + option(fd, TCP_KEEPINTVL) * option(fd, TCP_KEEPCNT);
+}
+
+// If the kernel ended it after the hello, this rank would try again, and the peer, which then reads
+// the hello, would keep the dead connection: each would see the other close the one it holds.
+TEST(a_connection_outlasts_a_gap_of_the_network_until_it_is_answered) {
+    ConnectorWorld world(2);
+    const auto one = world.connector(1);
+    std::vector<Connections::Made> made;
+    one->want(0);
+    std::atomic<bool> came = false;
+    Visit visit;
+    std::thread zero([&] { visit = next_visit(world.listeners[0]), came = true; });
+    while (!came) ck_assert(one->progress(&made).ok());
+    zero.join();
+    std::vector<pollfd> polled;
+    one->add_to(&polled);
+    ck_assert_uint_eq(polled.size(), 2);  // its port, and the connection
+    ck_assert_int_ge(host_lost_s(polled[1].fd), int(kHostLostUnanswered.count()) - 3);
+    visit.say(Answer::accepted);
+    while (made.empty()) ck_assert(one->progress(&made).ok());
+    ck_assert(made[0].fd.valid());
+    ck_assert_int_le(host_lost_s(made[0].fd.get()), int(kHostLost.count()));
 }
 
 TEST(a_peer_that_is_aborted_after_its_answer_is_unreachable) {
