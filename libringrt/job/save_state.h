@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a job handle has asked its program to save, and what the program has reported. PURE.
 //
-//     idle ──due──► begin ──begun──► under way ──written, or asked──► end ──saved──► idle; asked:
-//     save
+// clang-format off
+//     idle ──due──► begin ──begun──► under way ──written, or asked──► end ──saved──► idle; save if asked
 //      │              └──saved──► idle   └──saved──► idle
 //      ├──begun (the program's own choice)──► under way
 //      └──due in the foreground, or asked──► save ──saved──► idle
+// clang-format on
 //
 // due: a periodic save. asked: the scheduler waits for a save, to resize the job. The save that is
 // under way is of an older step, so a resize needs another one.
@@ -73,7 +74,7 @@ class SaveState {
         failure_ = std::move(failure);
         now_ = Now::under_way;
     }
-    void could_not_begin() { now_ = Now::idle; }  // at any rank
+    void could_not_begin() { now_ = Now::idle; }  // no rank could
 
     struct Saved {
         uint64_t step;

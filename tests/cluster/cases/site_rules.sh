@@ -40,9 +40,11 @@ timeout 10 scontrol create reservation=magnet starttime=now duration=60 nodes=n1
 sleep 6 # the controller lists the nodes anew
 user_job alice attracted --malleable=1:8 --time=30 -- 100000 100
 wait_for 40 "start" has_line '^start'
+size=$(gpus_of "$job")
+[ "$(timeout 5 squeue -h -j "$job" -o %N)" = n1 ] || fail "it was not attracted"
 guest=$(user_rigid bob 600 --gpus=4 -N1 -w n2)
 wait_for 20 "start of a job beside the reservation" is_state "$guest" RUNNING
 sleep 4
-is_state "$job" RUNNING || fail "it is $(state_of "$job")"
-note "measured: in a magnetic reservation it has $(gpus_of "$job") GPUs on $(timeout 5 squeue -h -j "$job" -o %N)"
+runs_with "$job" "$size" || fail "it is $(state_of "$job") with $(gpus_of "$job") GPUs instead of $size"
+[ "$(starts)" = 1 ] || fail "it was resized"
 check_steps
