@@ -23,7 +23,7 @@ stage_build() {
 
 build_checks_in() { make -C "$1" -j"$jobs" check TESTS=; }
 
-# make check, then one line for each test program of that build. Two at a time: many of them wait for each other's
+# make check, then one line for each test program of that build. Three at a time: many of them wait for each other's
 # ranks, and none asserts a time.
 check_in() { # TITLE DIR
     local title=$1 dir=$2 begin failed_before=$failed status trs name
@@ -32,7 +32,7 @@ check_in() { # TITLE DIR
     begin=$SECONDS
     echo "$title:"
     find "$dir" \( -name '*.trs' -o -name '*.tap' \) -delete
-    make -C "$dir" -j2 check LOG_COMPILER="$source_dir/tests/with-tap" >"$log" 2>&1
+    make -C "$dir" -j3 check LOG_COMPILER="$source_dir/tests/with-tap" >"$log" 2>&1
     status=$?
     while read -r trs; do
         name=${trs#"$dir"/} name=${name%.trs}
@@ -75,7 +75,7 @@ cases() { on_cluster "$1" "$source_dir/tests/cluster/run" --jobs 5 "${@:2}"; }
 stage_cluster() { cases tests/cluster; }
 stage_daemon() { cases "tests/cluster with ringrtd" --host daemon; }
 stage_daemon_short() { cases "tests/cluster with ringrtd, the short list" --host daemon --short; }
-stage_short() { cases "tests/cluster, the short list" --jobs 2 --short; } # on two versions at once
+stage_short() { cases "tests/cluster, the short list" --jobs 3 --short; } # on two versions at once
 
 # The demo's own lines, such as "2 resizes (...)", are in its log.
 stage_demo() { step "demo" "$source_dir/contrib/demo" --no-install --build-dir "$build_dir" && grep -E '^ *(resizes|training paused|GPUs idle|steps lost|mean comp)' "$logs/demo.log"; }
