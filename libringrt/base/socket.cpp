@@ -190,7 +190,18 @@ int begin_connect(const std::string &address, int port, Fd *out) {
     return error;
 }
 
+static bool is_to_this_host(int fd) {
+    sockaddr_storage here{}, there{};
+    auto *ours = reinterpret_cast<sockaddr *>(&here), *peers = reinterpret_cast<sockaddr *>(&there);
+    socklen_t ours_size = sizeof here, peers_size = sizeof there;
+    return getsockname(fd, ours, &ours_size) == 0 && getpeername(fd, peers, &peers_size) == 0 &&
+           !numeric(ours).empty() && numeric(ours) == numeric(peers);
+}
+
 void tune(int fd, std::chrono::seconds host_lost) {
+    // This host cannot have vanished, so silence says that it is busy. The probes find a process
+    // that ended while its last packet was lost.
+    if (is_to_this_host(fd)) host_lost = kThisHostSilent;
     int yes = 1, idle_s = 5, interval_s = 3;
     int probes = (int(host_lost.count()) - idle_s) / interval_s;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);

@@ -57,8 +57,9 @@ Status connect_to(const Endpoint &endpoint, Deadline *deadline, int peer, Fd *ou
 int begin_connect(const std::string &address, int port, Fd *out);
 // How soon keep-alive notices that the peer's host has vanished. A connection that the peer has not
 // answered has longer: if this rank gave it up, the peer might still take it.
-inline constexpr std::chrono::seconds kHostLost(20), kHostLostUnanswered(120);
-// No Nagle delay, non-blocking, keep-alive. May be called again, with another time.
+inline constexpr std::chrono::seconds kHostLost(20), kHostLostUnanswered(120), kThisHostSilent(300);
+// No Nagle delay, non-blocking, keep-alive. May be called again, with another time. A connection
+// to this host itself has kThisHostSilent.
 void tune(int fd, std::chrono::seconds host_lost = kHostLost);
 
 // Transfer all of `data` within the deadline; RINGRT_PEER_LOST if the connection ends.
