@@ -19,6 +19,8 @@ libruntime_la_SOURCES += \
 	libringrt/live/row_exchange.h \
 	libringrt/live/settling.cpp \
 	libringrt/live/position.h \
+	libringrt/live/program_state.cpp \
+	libringrt/live/program_state.h \
 	libringrt/live/state_copies.cpp \
 	libringrt/live/state_copies.h \
 	libringrt/live/state_machine.cpp \

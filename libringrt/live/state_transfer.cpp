@@ -2,13 +2,9 @@
 #include "libringrt/live/state_transfer.h"
 
 #include <algorithm>
-#include <array>
 
 namespace ringrt::live {
 namespace {
-
-constexpr uint64_t kPiecesMax = 1 << 20;
-constexpr size_t kLineBytes = 512;  // of a callback's message
 
 // A rank's result of its part.
 enum class Have : uint8_t { nothing, all, unusable };
@@ -48,32 +44,17 @@ Status StateTransfer::pack() {
     for (const checkpoint::Buffer &buffer : buffers_)
         pieces_.push_back(
             {buffer.device ? 0 : reinterpret_cast<uint64_t>(buffer.data), buffer.bytes});
-    if (!program_) return {};
-    const ringrt_piece_t *packed = nullptr;
-    size_t count = 0;
-    std::array<char, kLineBytes> line{};
-    const int failed = program_.pack(program_.context, &packed, &count, line.data(), line.size());
-    line.back() = '\0';
-    if (failed != 0)
-        return {RINGRT_SYSTEM_ERROR,
-                format_text("the program could not pack its state: %s", line.data())};
-    if (count > kPiecesMax - pieces_.size() || (count > 0 && !packed))
-        return {RINGRT_INVALID_ARGUMENT, "the program packed its state into too many pieces"};
-    for (const ringrt_piece_t &piece : std::span(packed, count))
+    std::vector<ringrt_piece_t> packed;
+    RINGRT_TRY(program_.pieces(packed));
+    for (const ringrt_piece_t &piece : packed)
         pieces_.push_back({reinterpret_cast<uint64_t>(piece.data), piece.bytes});
     return {};
 }
 
 Status StateTransfer::unpack() {
-    if (!program_) return {};
-    std::array<char, kLineBytes> line{};
-    const int failed =
-        program_.unpack(program_.context, room_.data(), room_.size(), line.data(), line.size());
+    Status taken = program_.take(room_);
     room_ = {};
-    if (failed == 0) return {};
-    line.back() = '\0';
-    return {RINGRT_SYSTEM_ERROR,
-            format_text("the program could not unpack its state: %s", line.data())};
+    return taken;
 }
 
 Status StateTransfer::tell_pieces(Communicator &over, int root) {
@@ -87,7 +68,7 @@ Status StateTransfer::tell_pieces(Communicator &over, int root) {
     RINGRT_TRY(packed);
     if (!beginning.packed)
         return {RINGRT_MISMATCH, "the rank that has the state could not pack it"};
-    if (beginning.pieces > kPiecesMax || beginning.pieces < buffers_.size())
+    if (beginning.pieces > kPiecesMax + buffers_.size() || beginning.pieces < buffers_.size())
         return {RINGRT_MISMATCH, "the base sent an invalid state"};
     pieces_.resize(beginning.pieces);
     return over.outcome(over.broadcast(pieces_.data(), pieces_.size() * sizeof(Piece), root));

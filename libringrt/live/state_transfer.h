@@ -4,25 +4,16 @@
 // or if a buffer is on a GPU, everything is sent to all ranks.
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
 #include "libringrt/checkpoint/layout.h"
 #include "libringrt/collective/communicator.h"
 #include "libringrt/live/peer_memory.h"
+#include "libringrt/live/program_state.h"
 #include "libringrt/live/state_chunks.h"
 
 namespace ringrt::live {
-
-// A program whose state is not in registered buffers; see ringrt_set_live_state().
-struct ProgramState {
-    ringrt_pack_fn pack = nullptr;
-    ringrt_unpack_fn unpack = nullptr;
-    void *context = nullptr;
-
-    explicit operator bool() const { return pack != nullptr; }
-};
 
 class StateTransfer {
   public:
