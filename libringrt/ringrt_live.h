@@ -18,18 +18,19 @@ extern "C" {
  * `error`. */
 typedef int (*ringrt_pack_fn)(void *context, const ringrt_piece_t **pieces, size_t *count, char *error,
                               size_t error_bytes);
-/* Replaces this rank's state with bytes packed by another rank. The bytes belong to the library and are gone
- * after return. */
+/* Replaces this rank's state with bytes that another rank packed, or rank 0 in an earlier step. The bytes belong to
+ * the library and are gone after return. */
 typedef int (*ringrt_unpack_fn)(void *context, const void *bytes, size_t count, char *error, size_t error_bytes);
 
 /* For live_resize, if the program's state is not in registered buffers; its size may change between calls. Call
  * it on all ranks before the first restore or step, and before ringrt_set_saver(). Without live_resize it has
  * no effect.
  *
- * `pack` is called at rank 0 when ranks join, and after a loss at the rank that is furthest ahead; `unpack` is
- * called at the ranks that receive the state. Only ringrt_step() and ringrt_restore() call them, in the
- * caller's thread, and they may not call any function of this handle. If `unpack` fails at a joining rank, the
- * join is called off and ringrt_restore() reports the cause. */
+ * `pack` is called at rank 0 when ranks join and for a copy (live_copy_steps), and after a loss at the rank that
+ * is furthest ahead; `unpack` is called at the ranks that receive the state, and at all ranks that go back to a
+ * copy. Only ringrt_step() and ringrt_restore() call them, in the caller's thread, and they may not call any
+ * function of this handle. If `unpack` fails at a joining rank, the join is called off and ringrt_restore()
+ * reports the cause. */
 RINGRT_API ringrt_status_t ringrt_set_live_state(ringrt_t *rt, ringrt_pack_fn pack, ringrt_unpack_fn unpack,
                                                  void *context);
 
@@ -56,7 +57,7 @@ typedef void (*ringrt_release_fn)(void *context, void *data);
  * steps since then are done again. So the base saves after its first step, and extensions join after that.
  * With live_copy_steps N, the base's ranks copy the state into their host memory every N steps while extensions are
  * there, and ringrt_restore() returns to that copy. They need memory for twice the rows and whole buffers of all
- * ranks, divided among them. No copies are made with ringrt_set_live_state(). */
+ * ranks, divided among them, and rank 0 for twice what it packs (ringrt_set_live_state()). */
 RINGRT_API ringrt_status_t ringrt_register_placed_rows(ringrt_t *rt, const char *name, ringrt_dtype_t dtype,
                                                        int ndim, const uint64_t *shape, ringrt_place_fn place,
                                                        ringrt_release_fn release, void *context);

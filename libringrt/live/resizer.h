@@ -52,7 +52,10 @@ class Resizer {
     Resizer &operator=(const Resizer &) = delete;
 
     // Call before the first vote or recovery, on all ranks.
-    void set_program(const ProgramState &program) { state_.set_program(program); }
+    void set_program(const ProgramState &program) {
+        state_.set_program(program);
+        copies_.set_program(program);
+    }
     [[nodiscard]] bool has_program() const { return state_.has_program(); }
 
     // This rank's vote at the end of `step`.

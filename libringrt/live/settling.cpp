@@ -115,7 +115,7 @@ Status Resizer::settle_once(Position &position) {
 // On rank 0. Before a join the base alone has everything: its copy costs no traffic, and the
 // extension may be lost in its first step.
 bool Resizer::is_copy_due(uint64_t step) const {
-    if (options_.copy_steps == 0 || !rows_.any() || state_.has_program()) return false;
+    if (options_.copy_steps == 0 || !rows_.any()) return false;
     return machine_.level() == 0 || copies_.tried_step() == kNoStep ||
            step - copies_.tried_step() >= options_.copy_steps;
 }

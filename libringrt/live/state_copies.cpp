@@ -67,6 +67,25 @@ Status StateCopies::reserve(Copy &copy, int rank) const {
     return {};
 }
 
+// Rank 0's state, in memory that is used again.
+Status StateCopies::pack(Copy &copy) const {
+    std::vector<ringrt_piece_t> pieces;
+    RINGRT_TRY(program_.pieces(pieces));
+    size_t bytes = 0;
+    for (const ringrt_piece_t &piece : pieces) bytes += piece.bytes;
+    try {
+        copy.packed.clear();
+        copy.packed.reserve(bytes);
+    } catch (const std::exception &) {
+        return {RINGRT_NO_MEMORY, "no memory for a copy of the program's state"};
+    }
+    for (const ringrt_piece_t &piece : pieces) {
+        const auto *data = static_cast<const std::byte *>(piece.data);
+        copy.packed.insert(copy.packed.end(), data, data + piece.bytes);
+    }
+    return {};
+}
+
 std::vector<RowLeg> StateCopies::legs_of(const Copy &copy, int rank) const {
     std::vector<RowLeg> out;
     std::byte *kept = copy.memory.get();
@@ -90,7 +109,9 @@ Status StateCopies::take(Communicator &over, int base, const Position &position)
     std::vector<std::vector<RowSpan>> held;
     RINGRT_TRY(gather_held(over, held));
     lay_out(held, base, copy);
-    RINGRT_TRY(agree(over, reserve(copy, over.rank()), "a rank has no memory for a copy"));
+    Status ready = reserve(copy, over.rank());
+    if (ready.ok() && over.rank() == 0) ready = pack(copy);
+    RINGRT_TRY(agree(over, ready, "a rank could not make its part of a copy"));
     const Status copied = exchange_rows(over, legs_of(copy, over.rank()));
     if (copied.code == RINGRT_PEER_LOST || copied.code == RINGRT_TIMEOUT) return copied;
     RINGRT_TRY(agree(over, copied, "a rank could not copy its rows"));
@@ -140,6 +161,24 @@ std::vector<RowLeg> StateCopies::legs_of_return(const Copy &copy,
     return out;
 }
 
+// The program takes at all ranks what it packed at rank 0.
+Status StateCopies::give_packed(Communicator &over, Copy &copy) const {
+    std::vector<std::byte> room;
+    std::vector<std::byte> &packed = over.rank() == 0 ? copy.packed : room;
+    uint64_t bytes = packed.size();
+    RINGRT_TRY(over.outcome(over.broadcast(&bytes, sizeof bytes, 0)));
+    Status mine;
+    try {
+        packed.resize(bytes);
+    } catch (const std::exception &) {
+        mine = {RINGRT_NO_MEMORY, "no memory for the program's state"};
+    }
+    RINGRT_TRY(agree(over, mine, "a rank has no memory for the program's state"));
+    const std::vector<Place> all = {{.data = packed.data(), .bytes = bytes}};
+    RINGRT_TRY(over.rank() == 0 ? send_state(over, all) : receive_state(over, 0, all));
+    return agree(over, program_.take(packed), "a rank could not take the program's state");
+}
+
 Status StateCopies::give_back(Communicator &over, uint64_t step, Position &position) {
     Copy none;
     Copy *copy = &none;
@@ -151,6 +190,7 @@ Status StateCopies::give_back(Communicator &over, uint64_t step, Position &posit
     const Status filled = exchange_rows(over, legs_of_return(*copy, held, over.rank()));
     if (filled.code == RINGRT_PEER_LOST || filled.code == RINGRT_TIMEOUT) return filled;
     RINGRT_TRY(agree(over, filled, "a rank could not take its rows from a copy"));
+    if (program_) RINGRT_TRY(give_packed(over, *copy));
     position = copy->position;
     return {};
 }

@@ -2,7 +2,8 @@
 // Copies of the state of earlier steps in the host memory of the base's ranks, so that the loss of
 // an extension, which takes its rows with it, costs only the steps since the newest copy. A copy is
 // of all buffers: those of the ranks that are lost, and those that the others change meanwhile.
-// Each rank of the base keeps a part (copy_placement.h).
+// Each rank of the base keeps a part (copy_placement.h). What the program packs is whole at rank 0:
+// nothing says that two ranks pack the same bytes, of which each could keep a part.
 //
 // There are two, so that a loss while one is made leaves the other. A rank makes the next one only
 // after a ballot, so it knows that all ranks have completed the one before.
@@ -25,6 +26,7 @@
 #include "libringrt/collective/communicator.h"
 #include "libringrt/live/copy_placement.h"
 #include "libringrt/live/position.h"
+#include "libringrt/live/program_state.h"
 
 namespace ringrt::live {
 
@@ -32,6 +34,8 @@ class StateCopies {
   public:
     // `buffers` are the handle's.
     explicit StateCopies(const std::vector<checkpoint::Buffer> &buffers) : buffers_(buffers) {}
+
+    void set_program(const ProgramState &program) { program_ = program; }
 
     // Collective over all ranks that hold the state; the first `base` ranks keep the copy. If a
     // rank fails without being lost, all others return that it has, and the copy is none.
@@ -42,7 +46,7 @@ class StateCopies {
     // Adds the steps of the copies of which this rank has its part.
     void add_to(Position &position) const;
     // Collective. Fills the buffers of all ranks of `over` from the copy of this step, which the
-    // base's ranks have. *position: that of the copy.
+    // base's ranks have, and gives them back what was packed. *position: that of the copy.
     Status give_back(Communicator &over, uint64_t step, Position &position);
     // Of a copy that not all have, a later one may not be of the same steps.
     void keep_only(uint64_t step);
@@ -55,6 +59,7 @@ class StateCopies {
         std::vector<CopyPart> parts;
         std::unique_ptr<std::byte[]> memory;  // this rank's parts, one after the other
         uint64_t bytes = 0;                   // of `memory`
+        std::vector<std::byte> packed;        // on rank 0
     };
     Copy &older();
     Status gather_held(Communicator &over, std::vector<std::vector<RowSpan>> &out) const;
@@ -65,9 +70,12 @@ class StateCopies {
                                                      int rank) const;
     Status tell(Communicator &over, Copy &copy) const;
     Status reserve(Copy &copy, int rank) const;
+    Status pack(Copy &copy) const;
+    Status give_packed(Communicator &over, Copy &copy) const;
     [[nodiscard]] uint64_t bytes_of_part(const CopyPart &part) const;
 
     const std::vector<checkpoint::Buffer> &buffers_;
+    ProgramState program_;
     std::array<Copy, 2> copies_;
     uint64_t tried_step_ = kNoStep;
 };

@@ -11,8 +11,9 @@ using namespace ringrt::test;
 namespace {
 
 struct Training : LiveTest<LiveRows> {
-    explicit Training(int copy_steps) {
+    explicit Training(int copy_steps, bool packs = false) {
         setenv("RINGRT_LIVE_COPY_STEPS", std::to_string(copy_steps).c_str(), 1);
+        packed = packs;
     }
     ~Training() { unsetenv("RINGRT_LIVE_COPY_STEPS"); }
 
@@ -29,6 +30,15 @@ struct Training : LiveTest<LiveRows> {
     }
 };
 
+void lose_at_random(int steps, bool packs) {
+    Training training(steps, packs);
+    training.start_base(2);
+    training.lose_extensions(12, 3, 7 + unsigned(steps));
+    ck_assert_uint_le(training.back_most(), uint64_t(steps));
+    training.grow(1, 3, 5);
+    training.expect_trained(2);
+}
+
 // Shared by all ranks.
 std::atomic<int> *shared_number() {
     return new (mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
@@ -38,14 +48,12 @@ std::atomic<int> *shared_number() {
 }  // namespace
 
 TEST(a_lost_extension_costs_at_most_the_steps_since_the_copy) {
-    for (const int steps : {1, 3, 50}) {
-        Training training(steps);
-        training.start_base(2);
-        training.lose_extensions(12, 3, 7 + unsigned(steps));
-        ck_assert_uint_le(training.back_most(), uint64_t(steps));
-        training.grow(1, 3, 5);
-        training.expect_trained(2);
-    }
+    for (const int steps : {1, 3, 50}) lose_at_random(steps, false);
+}
+
+// It has another size in each step.
+TEST(a_packed_state_goes_back_with_the_rows) {
+    for (const int steps : {1, 7}) lose_at_random(steps, true);
 }
 
 TEST(one_rank_doubles_three_times_and_loses_each_extension) {
@@ -78,7 +86,7 @@ TEST(uneven_sizes_between_nodes) {
 // The ranks that stay are the base and another extension. They go back to the copy together, if
 // the rows were not handed over.
 TEST(the_upper_one_of_two_extensions_is_killed_while_it_leaves) {
-    Training training(10);
+    Training training(10, true);
     std::mt19937 random(13);
     training.start_base(2);
     training.grow(1, 1, 3);
@@ -114,6 +122,31 @@ TEST(an_extension_dies_at_each_message_of_a_step_with_a_copy) {
     }
     ck_assert_uint_le(training.back_most(), 2);
     ck_assert_uint_gt(training.back_most(), 0);
+    training.expect_trained(2);
+}
+
+// The upper extension is lost first. The lower one dies while all go back to the copy, or after it.
+TEST(an_extension_dies_at_each_message_of_going_back) {
+    static std::atomic<int> *const dies_at = shared_number();
+    Training training(2, true);
+    training.nodes_apart = true, training.base_nodes = 2;
+    const auto sum = training.reduce;
+    training.reduce = [=](ringrt_t *rt, std::vector<float> &g, uint64_t step) {
+        const int rank = ringrt_rank(rt), messages = dies_at->load();
+        if (rank == 3 && messages > 0) kill(getpid(), SIGKILL);
+        if (rank == 2 && messages_left == 0) messages_left = messages;
+        return sum(rt, g, step);
+    };
+    training.start_base(2);
+    for (int messages = 1; messages <= 40; ++messages) {
+        *dies_at = 0;
+        training.grow(1, 1, 3);
+        training.grow(2, 1, 4);
+        *dies_at = messages;
+        ck_assert(training.await([&] { return training.size() == 2; }));
+        training.forget(2), training.forget(1);
+    }
+    ck_assert_uint_le(training.back_most(), 2 + 1);
     training.expect_trained(2);
 }
 
@@ -167,6 +200,21 @@ TEST(an_extension_dies_in_the_last_ballot) {
 TEST(rows_that_cannot_be_placed_come_from_the_checkpoint) {
     Training training(1);
     training.fails_leaving = true;
+    training.grow(0, 2, 2);
+    training.grow(1, 2, 4);
+    ck_assert(training.await_steps(20));
+    training.lose(1, 2);
+    ck_assert_uint_gt(training.back_most(), 1);
+    training.remove_checkpoints();
+    training.grow(2, 1, 3);
+    training.lose(2, 2);
+    training.expect_trained(2);
+}
+
+// One rank of the base does not take back what was packed. Then all load, and later copies count.
+TEST(a_packed_state_that_a_rank_rejects_comes_from_the_checkpoint) {
+    Training training(1, true);
+    training.saved = true, training.rejecting = 1;
     training.grow(0, 2, 2);
     training.grow(1, 2, 4);
     ck_assert(training.await_steps(20));

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <climits>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -68,12 +69,13 @@ inline std::vector<float> trained_alone(size_t floats, uint64_t steps, bool exac
     return w;
 }
 
-// A state whose size differs in every step, like one that a program packs. `broken`: it rejects
-// what it receives.
+// A state whose size differs in every step, like one that a program packs. `rejects`: how many of
+// the states that it receives it does not take.
 struct PackedState {
     std::vector<float> &w, &momentum;
     uint64_t &step;
-    bool broken = false;
+    int rejects = 0;
+    bool saves = false;
     std::vector<uint64_t> history;  // step % 1000 + 1 entries, all `step`
     ringrt_piece_t pieces[3] = {};
 
@@ -93,7 +95,8 @@ struct PackedState {
         if (count >= sizeof step) memcpy(&step, bytes, sizeof step);
         const size_t history = (step % 1000 + 1) * sizeof step,
                      each = state.w.size() * sizeof(float);
-        if (state.broken || count != history + 2 * each) {
+        const bool rejected = state.rejects > 0 && state.rejects-- > 0;
+        if (rejected || count != history + 2 * each) {
             snprintf(error, error_bytes, "%zu bytes do not fit", count);
             return 1;
         }
@@ -103,12 +106,32 @@ struct PackedState {
         state.step = step;
         return 0;
     }
+    static int save(void *context, const char *directory, uint64_t, char *, size_t) {
+        if (!static_cast<PackedState *>(context)->saves) return 0;
+        const ringrt_piece_t *pieces = nullptr;
+        size_t count = 0;
+        pack(context, &pieces, &count, nullptr, 0);
+        std::ofstream out(std::string(directory) + "/packed", std::ios::binary);
+        for (size_t i = 0; i < count; ++i)
+            out.write(static_cast<const char *>(pieces[i].data),
+                      static_cast<std::streamsize>(pieces[i].bytes));
+        out.close();
+        return out ? 0 : 1;
+    }
+    static int load(void *context, const char *directory, uint64_t, char *error,
+                    size_t error_bytes) {
+        std::ifstream in(std::string(directory) + "/packed", std::ios::binary);
+        const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+        return unpack(context, bytes.data(), bytes.size(), error, error_bytes);
+    }
 };
 
 class LiveTraining {
   public:
     bool packed = false;  // the state is not in registered buffers
+    bool saved = false;   // a packed state is also in the checkpoints
     int broken = -1;      // the job that cannot take a packed state
+    int rejecting = -1;   // the rank of the base that does not take the first one
     size_t floats = 101;  // not a multiple of anything
     bool exact = true;
     bool nodes_apart = false;  // each job on its own mock node
@@ -236,9 +259,13 @@ class LiveTraining {
         std::vector<float> w(floats, 1.0f), momentum(floats), extra(1);
         const uint64_t shape = floats, one = 1;
         uint64_t step = 0;
-        PackedState state{.w = w, .momentum = momentum, .step = step, .broken = job == broken};
+        PackedState state{.w = w, .momentum = momentum, .step = step};
+        if (job == broken) state.rejects = INT_MAX;
+        if (job == 0 && rank == rejecting) state.rejects = 1;
+        state.saves = job == 0 && rank == 0;
         if (packed) {
             (void)ringrt_set_live_state(rt, PackedState::pack, PackedState::unpack, &state);
+            if (saved) (void)ringrt_set_saver(rt, PackedState::save, PackedState::load, &state);
         } else {
             void *at[] = {registered(job, rt, w), registered(job, rt, momentum)};
             (void)ringrt_register(rt, "w", at[0], RINGRT_FLOAT32, 1, &shape);
@@ -286,7 +313,10 @@ class LiveTraining {
             if (status == RINGRT_PEER_LOST) {
                 ++board_->recoveries[job];
                 const uint64_t before = step;
-                status = ringrt_restore(rt, &step);
+                uint64_t restored = step;
+                status = ringrt_restore(rt, &restored);
+                if (status == RINGRT_OK && packed && restored != step) return kFailed;
+                step = restored;
                 if (before > step) note_back(job, before - step);
                 pull(w), pull(momentum);
             }
