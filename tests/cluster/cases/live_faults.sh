@@ -7,7 +7,7 @@ user=nobody directory=$work/live_faults
 own_directory
 set_yaml "$(sed 's/^back_off_s: .*/back_off_s: 3/' "$dir/malleable.yaml")
 resize: live"
-extensions() { timeout 5 squeue -h -o '%i %j' | sed -n 's/^\([0-9]*\) train+.*/\1/p'; }
+extensions() { timeout 5 squeue -h -o '%i %j' | sed -n 's/^\([0-9]*\) train+.*/\1/p' | sort -n; }
 has_extensions() { [ "$(extensions | wc -l)" = "$1" ]; }
 cd "$directory" || fail "no directory"
 # Two GPUs are free. The others become free when slurmctld has saved the base and its first extension. A
@@ -28,8 +28,9 @@ wait_for 60 "four ranks after a restart" base_has 4
 wait_for 20 "two extensions" has_extensions 2
 has_extensions 2 || fail "not two extensions: $(extensions)"
 
-first=$(extensions | tail -n 1)
-kill_first_rank "$first"
+# Not the last in squeue's order or by number: two that Slurm got together are in any order.
+last=$(timeout 5 squeue -h -o '%i %j' | sed -n 's/^\([0-9]*\) train+2$/\1/p')
+kill_first_rank "$last"
 injected "a rank of the last extension killed"
 wait_for 20 "two ranks: one extension was killed" base_has 2
 wait_for 40 "four ranks again" base_has 4
