@@ -179,6 +179,8 @@ class Communicator {
     void skip_nccl_ahead() noexcept;
     // The GPU with which NCCL has started; -1: none.
     [[nodiscard]] int nccl_device();
+    // Whether finish() also ends what it has of a GPU.
+    [[nodiscard]] bool is_on_gpu();
     // Calls body(device), serialized with all other calls. The body may call all of
     // DeviceCollectives and is collective if they are. The communicator then watches what the body
     // has enqueued.

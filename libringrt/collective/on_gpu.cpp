@@ -132,6 +132,11 @@ int Communicator::nccl_device() {
     return impl_->device != nullptr ? impl_->device->nccl_device() : -1;
 }
 
+bool Communicator::is_on_gpu() {
+    const std::scoped_lock lock(impl_->call_mutex);
+    return impl_->device != nullptr && impl_->device->is_open();
+}
+
 DeviceCollectives &Communicator::device() { return *impl_->device; }
 
 ringrt_status_t Communicator::with_device(const std::function<Status(DeviceCollectives &)> &body) {

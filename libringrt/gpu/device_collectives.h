@@ -92,6 +92,8 @@ class DeviceCollectives {
         return ahead_.gpu != nullptr ? ahead_.device : uses_nccl() ? device_.load() : -1;
     }
 
+    [[nodiscard]] bool is_open() const { return opened_ || ahead_.gpu != nullptr; }
+
     // Collective. Agrees on a route at the first call; `work` describes it. *in_stream_order: the
     // route is nccl.
     Status open(const Work &work, bool *in_stream_order);

@@ -62,7 +62,7 @@ Status Resizer::replace(Position &position) {
     smaller_ = forming_->take();
     forming_.reset();
     options_.use(*smaller_);
-    close_in_background(std::move(dropped));
+    close_in_background(std::move(dropped), false);
     return settle(position);
 }
 

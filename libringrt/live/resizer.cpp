@@ -2,11 +2,9 @@
 #include "libringrt/live/resizer.h"
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
 #include "libringrt/base/clock.h"
-#include "libringrt/base/thread.h"
 #include "libringrt/bootstrap/siphash.h"
 
 namespace ringrt::live {
@@ -117,7 +115,7 @@ Status Resizer::voted(const std::vector<Vote> &votes, Position &position, bool *
             return widen(position);
         case Act::settle:
             hand_over_rows();
-            (void)present().finish();
+            leave_level();
             RINGRT_TRY(settle(position));
             return rows_status();
         case Act::leave:
@@ -192,33 +190,6 @@ Status Resizer::transfer(Communicator &over, Header &header) {
     RINGRT_TRY(over.outcome(over.broadcast(&header, sizeof header, 0)));
     RINGRT_TRY(state_.to_joiners(over, header.root, is_outside()));
     return rows_.move(over, over.size(), true);
-}
-
-// ---- shrinking --------------------------------------------------------------------------------
-
-void Resizer::drop_above(int level) {
-    drop_forming();
-    if (level < 0) rows_.drop();
-    std::vector<std::unique_ptr<Communicator>> dropped;  // until no operation uses them
-    while (static_cast<int>(above_.size()) > std::max(level, 0)) {
-        if (above_.back()) above_.back()->abort();
-        dropped.push_back(std::move(above_.back()));
-        above_.pop_back();
-    }
-    options_.use(present());
-    close_in_background(std::move(dropped));
-}
-
-// Closing sockets, threads and shared memory takes milliseconds, for which the other ranks would
-// wait in the settling. The levels dropped earlier are closed by now.
-void Resizer::close_in_background(std::vector<std::unique_ptr<Communicator>> dropped) {
-    if (dropped.empty()) return;
-    if (closing_.joinable()) closing_.join();
-    auto all = std::make_shared<decltype(dropped)>(std::move(dropped));
-    try {
-        closing_ = start_thread([all] { all->clear(); }, [](ringrt_status_t, const char *) {});
-    } catch (const std::system_error &) {  // no thread: they are closed here
-    }
 }
 
 // ---- lost, or outside -------------------------------------------------------------------------

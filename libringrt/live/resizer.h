@@ -106,7 +106,8 @@ class Resizer {
     void drop_forming();
     void adopt();
     void drop_above(int level);
-    void close_in_background(std::vector<std::unique_ptr<Communicator>> dropped);
+    void leave_level();
+    void close_in_background(std::vector<std::unique_ptr<Communicator>> dropped, bool ends);
     Status transfer(Communicator &over, Header &header);
     Status widen(const Position &position);
     [[nodiscard]] bool is_copy_due(uint64_t step) const;
@@ -142,6 +143,7 @@ class Resizer {
     bool released_ = false;
     std::vector<std::unique_ptr<Forming>> retired_;  // called off, but not yet ended
     std::thread closing_;                            // destroys dropped levels
+    bool is_ending_ = false;  // the present level is left as planned, and finished in `closing_`
     bool was_member_ = false;
 };
 

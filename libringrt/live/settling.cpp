@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The remaining ranks agree on a step, and on whether they still hold all rows together.
 #include <algorithm>
+#include <system_error>
+#include <utility>
 
+#include "libringrt/base/thread.h"
 #include "libringrt/live/buffer_rows.h"
 #include "libringrt/live/resizer.h"
 
@@ -28,6 +31,45 @@ uint64_t common_copy(const std::vector<Position> &all, int base) {
 }
 
 }  // namespace
+
+void Resizer::drop_above(int level) {
+    drop_forming();
+    if (level < 0) rows_.drop();
+    std::vector<std::unique_ptr<Communicator>> dropped;  // until no operation uses them
+    while (static_cast<int>(above_.size()) > std::max(level, 0)) {
+        if (above_.back() && !is_ending_) above_.back()->abort();
+        dropped.push_back(std::move(above_.back()));
+        above_.pop_back();
+    }
+    options_.use(present());
+    close_in_background(std::move(dropped), std::exchange(is_ending_, false));
+}
+
+// After a vote. A rank may not have all votes yet: no rank closes the present level before all are
+// done with it. Ranks that stay do not wait for that here, because on a busy node a rank may wait
+// long for its turn. They wait for each other in the settling. A GPU's part ends in this thread.
+void Resizer::leave_level() {
+    is_ending_ = !above_.empty() && !present().is_on_gpu();
+    if (!is_ending_) (void)present().finish();  // a loss from now on does not matter
+}
+
+// Closing sockets, threads and shared memory takes milliseconds, for which the other ranks would
+// wait in the settling. The levels dropped earlier are closed by now. `ends`: the first of them is
+// left by all its ranks.
+void Resizer::close_in_background(std::vector<std::unique_ptr<Communicator>> dropped, bool ends) {
+    if (dropped.empty()) return;
+    if (closing_.joinable()) closing_.join();
+    auto all = std::make_shared<decltype(dropped)>(std::move(dropped));
+    const auto close = [all, ends] {
+        if (ends) (void)all->front()->finish();
+        all->clear();
+    };
+    try {
+        closing_ = start_thread(close, [](ringrt_status_t, const char *) {});
+    } catch (const std::system_error &) {  // no thread: they are closed here
+        close();
+    }
+}
 
 // Collective over the present level, after a vote by which some of its ranks leave: the others get
 // their rows, if no rank is lost meanwhile. The settling that follows finds whether all did.

@@ -117,7 +117,7 @@ tests_multiproc_test_large_world_LDADD = libcollective.la libbase.la $(CHECK_LIB
 
 live_headers = tests/support/check.h tests/support/directory.h tests/support/live_job.h \
 	tests/support/live_test.h tests/support/ranks.h
-tests_multiproc_test_live_SOURCES = tests/multiproc/test_live.cpp $(live_headers)
+tests_multiproc_test_live_SOURCES = tests/multiproc/test_live.cpp tests/support/message_fault.h $(live_headers)
 tests_multiproc_test_live_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_LDADD = libringrt.la $(CHECK_LIBS)
 

@@ -2,6 +2,7 @@
 // Extensions join, leave and die while a base job trains. No step is lost, and the weights equal
 // those of one rank alone bit for bit.
 #include "tests/support/live_test.h"
+#include "tests/support/message_fault.h"
 
 using namespace ringrt::test;
 
@@ -42,6 +43,35 @@ TEST(between_nodes_as_well) {
     training.nodes_apart = true;
     training.floats = 3001;
     grow_and_shrink(training, 2, 1);
+}
+
+// A rank that stays, or one that leaves, sends one of its last messages on the level that is left
+// when the others have already left that level. No rank takes that for a loss.
+TEST(a_rank_is_late_in_its_last_ballot) {
+    static std::atomic<int> *const late = shared_number();
+    for (const int rank : {1, 2}) {
+        Training training;
+        training.nodes_apart = true, training.base_nodes = 2;
+        const auto sum = training.reduce;
+        training.reduce = [=](ringrt_t *rt, std::vector<float> &g, uint64_t step) {
+            is_only_late = true;
+            messages_left = ringrt_rank(rt) == rank ? late->load() : 0;
+            return sum(rt, g, step);
+        };
+        *late = 0;
+        training.grow(0, 2, 2);
+        for (int messages = 1; messages <= 8; ++messages) {
+            *late = 0;
+            training.grow(1, 1, 3);
+            *late = messages;
+            ck_assert(training.await_steps(1));
+            training.leave(1, 2);
+            training.forget(1);
+        }
+        *late = 0;
+        training.expect_trained(2);
+        ck_assert_int_eq(training.recoveries(), 0);
+    }
 }
 
 TEST(the_extension_trains_to_the_end) {

@@ -39,12 +39,6 @@ void lose_at_random(int steps, bool packs) {
     training.expect_trained(2);
 }
 
-// Shared by all ranks.
-std::atomic<int> *shared_number() {
-    return new (mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
-        std::atomic<int>();
-}
-
 }  // namespace
 
 TEST(a_lost_extension_costs_at_most_the_steps_since_the_copy) {
