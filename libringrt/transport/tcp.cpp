@@ -64,6 +64,7 @@ Status Tcp::push(TcpPeer &peer, bool *moved) {
             // if this rank has sent its own notice: then the peer's data may not be what is
             // expected.)
             const char *why = strerror(errno);
+            if (errno != EPIPE && peer.error == 0) peer.error = errno;
             if (sent_notice_) return lost(peer, why);
             if (Status status = pull(peer, moved, Until::Empty); !status.ok()) return status;
             return connection_ended(peer, false, why);

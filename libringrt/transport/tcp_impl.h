@@ -65,7 +65,8 @@ struct TcpPeer {
     size_t taken = 0;             // bytes of the payload received
     EarlyMessages early;
     AbortNotice notice;
-    bool gone = false;       // finished normally
+    bool gone = false;  // finished normally
+    int error = 0;      // errno of its connection's first failure, which later calls do not repeat
     size_t notice_sent = 0;  // bytes of our own abort notice sent
     Message waiting;         // a kWaiting frame in progress, unless done
 

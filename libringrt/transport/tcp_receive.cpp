@@ -131,6 +131,7 @@ Status Tcp::take(TcpPeer &peer, bool *moved) {
 // it. Another rank that reports within a moment knows the cause better.
 Status Tcp::connection_ended(TcpPeer &peer, bool in_order, const char *why) {
     constexpr auto kMoment = kSettle + std::chrono::milliseconds(500);
+    if (peer.error != 0) why = strerror(peer.error);
     if (in_order && !peer.in_frame && peer.end == peer.begin) return lost(peer, why);
     peer.gone = suspects_failure_;
     if (suspects_failure_) return {};
@@ -156,6 +157,7 @@ Status Tcp::pull(TcpPeer &peer, bool *moved, Until until) {
         ssize_t got = recvmsg(peer.fd.get(), &header, 0);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
+        if (got < 0 && peer.error == 0) peer.error = errno;
         if (got <= 0)
             return connection_ended(
                 peer, got == 0, got == 0 ? "it died or closed its connection" : strerror(errno));

@@ -2,6 +2,7 @@
 // The TCP transport of one rank over a socket pair, with the test as its peer, byte by byte where
 // needed. Also how its connections are made.
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -46,17 +47,36 @@ class Ready : public Connections {
     std::vector<Made> ready_;
 };
 
+void connect_loopback(int (&ends)[2]) {
+    const Fd listener(socket(AF_INET, SOCK_STREAM, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t bytes = sizeof address;
+    auto *const at = reinterpret_cast<sockaddr *>(&address);
+    ck_assert_int_eq(bind(listener.get(), at, bytes), 0);
+    ck_assert_int_eq(listen(listener.get(), 1), 0);
+    ck_assert_int_eq(getsockname(listener.get(), at, &bytes), 0);
+    ends[1] = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_eq(connect(ends[1], at, bytes), 0);
+    ends[0] = accept(listener.get(), nullptr, nullptr);
+    ck_assert_int_ge(ends[0], 0);
+}
+
 // Rank 0 of two; `peer` is the other end of its connection to rank 1.
 struct Pair {
     RankContext self;
     Fd peer;
     std::unique_ptr<Transport> transport;
 
-    Pair() {
+    explicit Pair(bool over_tcp = false) {
         self.rank = 0;
         self.size = 2;
         int ends[2];
-        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+        if (over_tcp)
+            connect_loopback(ends);
+        else
+            ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
         for (int end : ends) fcntl(end, F_SETFL, O_NONBLOCK);
         peer = Fd(ends[1]);
         transport = make_tcp(self, std::make_unique<Ready>(1, Fd(ends[0])));
@@ -222,6 +242,23 @@ TEST(an_abort_notice_is_received_behind_unexpected_data) {
     ck_assert_int_eq(status.code, RINGRT_PEER_LOST);
     ck_assert_msg(status.message.find("out of memory") != std::string::npos, "%s",
                   status.message.c_str());
+}
+
+// A socket tells its failure once. The next read finds its end only, as if the peer had closed it.
+TEST(a_failed_connection_is_named_by_its_first_failure) {
+    for (const bool sends : {false, true}) {
+        Pair pair(true);
+        const linger at_once{.l_onoff = 1, .l_linger = 0};  // a reset
+        setsockopt(pair.peer.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        pair.peer = Fd();
+        std::vector<std::byte> data(1000);
+        Message message{.peer = 1, .pieces = {data}};
+        Status status = sends ? pair.transport->send(&message) : pair.transport->receive(&message);
+        for (bool moved = false; status.ok();) status = pair.transport->progress(1, &moved);
+        ck_assert_int_eq(status.code, RINGRT_PEER_LOST);
+        ck_assert_msg(status.message.find("Connection reset by peer") != std::string::npos, "%s",
+                      status.message.c_str());
+    }
 }
 
 // Otherwise the peers treat the closed connection as this rank's death and name the wrong one.
