@@ -158,6 +158,7 @@ void Resizer::adopt() {
     if (listener_) listener_->close(number_);
     options_.use(present());
     rows_.adopt(present().size());
+    newest_rank_ = 0;
 }
 
 // Joining ranks get the whole state; the others have it. Then all ranks of the present level report
@@ -198,8 +199,16 @@ bool Resizer::must_recover() {
     if (is_outside()) return true;
     if (rows_from_ != RowsFrom::memory && present().failure() == RINGRT_OK) return true;
     if (released_ || (machine_.level() == 0 && machine_.phase() != Phase::shrinking)) return false;
+    if (told_of_loss_) return true;
     const ringrt_status_t failure = present().failure();
     return failure == RINGRT_PEER_LOST || failure == RINGRT_TIMEOUT;
+}
+
+// The other ranks see a loss when this one drops the levels above the base's. While nodes of the
+// base leave there is none.
+void Resizer::lose() {
+    told_of_loss_ = true;
+    if (machine_.phase() == Phase::shrinking) present().abort();
 }
 
 Status Resizer::recover(Position &position) {
@@ -212,6 +221,7 @@ Status Resizer::recover(Position &position) {
 }
 
 Status Resizer::meet(Position &position) {
+    told_of_loss_ = false;
     if (!is_outside()) {
         const bool has_settled = rows_from_ != RowsFrom::memory;
         if (has_settled && present().failure() == RINGRT_OK) return {};
@@ -304,17 +314,6 @@ Status Resizer::receive(JoinConnection &base, const JoinAnswer &answer, Position
     machine_.joined({header.sizes, header.sizes + header.levels});
     position = header.position;
     return {};
-}
-
-void Resizer::finish(Position position) {
-    if (is_outside() || released_) return;
-    const bool shrinks = machine_.phase() == Phase::shrinking;
-    position.over = 1;
-    if (machine_.level() > 0 || shrinks) (void)present().finish();
-    const Act act = machine_.finished();
-    if (act == Act::settle) (void)settle(position);
-    if (act == Act::replace) (void)replace(position);
-    released_ = shrinks && act == Act::leave;  // the others are on the smaller level
 }
 
 }  // namespace ringrt::live

@@ -69,6 +69,13 @@ class Resizer {
     // A rank outside the base's communicators, or one that has lost a peer but not its base.
     [[nodiscard]] bool must_recover();
     [[nodiscard]] bool has_failed() { return present().failure() != RINGRT_OK; }
+    // The program has met a loss on a communicator of its own.
+    void lose();
+    [[nodiscard]] bool has_extensions() const { return machine_.level() > 0; }
+    // After a resize or recover(): the rank that has the state, if a rank has not; -1: all have it.
+    [[nodiscard]] int newest_rank() const { return newest_rank_; }
+    // After recover(): other ranks have ended the training.
+    [[nodiscard]] bool has_ended() const { return ended_; }
     [[nodiscard]] bool is_outside() const { return machine_.phase() == Phase::outside; }
     // Collective over the ranks concerned: joins, or returns to the newest step that the base's
     // ranks hold in memory: this one, or that of a copy.
@@ -144,6 +151,8 @@ class Resizer {
     std::vector<std::unique_ptr<Forming>> retired_;  // called off, but not yet ended
     std::thread closing_;                            // destroys dropped levels
     bool is_ending_ = false;  // the present level is left as planned, and finished in `closing_`
+    int newest_rank_ = -1;
+    bool ended_ = false, told_of_loss_ = false;
     bool was_member_ = false;
 };
 

@@ -133,9 +133,9 @@ Status Resizer::settle_once(Position &position) {
     const auto oldest = std::min_element(all.begin(), all.end(), is_behind);
     const auto root = static_cast<int>(newest - all.begin());
     // A rank that saw a loss in the last ballot needs no rows any more, and the others do not load.
-    const bool ended =
-        std::ranges::any_of(all, [](const Position &each) { return each.over != 0; });
-    const bool has_all = !rows_.any() || ended || have_rows(all, *newest);
+    ended_ = std::ranges::any_of(all, [](const Position &each) { return each.over != 0; });
+    newest_rank_ = is_behind(*oldest, *newest) ? root : -1;
+    const bool has_all = !rows_.any() || ended_ || have_rows(all, *newest);
     copied_step_ = has_all ? kNoStep : common_copy(all, machine_.sizes()[0]);
     rows_from_ = has_all                   ? RowsFrom::memory
                  : copied_step_ != kNoStep ? RowsFrom::copy
@@ -150,6 +150,17 @@ Status Resizer::settle_once(Position &position) {
                                           is_behind(position, *newest) ? &position.torn : nullptr));
     position = *newest;
     return {};
+}
+
+void Resizer::finish(Position position) {
+    if (is_outside() || released_) return;
+    const bool shrinks = machine_.phase() == Phase::shrinking;
+    position.over = 1;
+    if (machine_.level() > 0 || shrinks) (void)present().finish();
+    const Act act = machine_.finished();
+    if (act == Act::settle) (void)settle(position);
+    if (act == Act::replace) (void)replace(position);
+    released_ = shrinks && act == Act::leave;  // the others are on the smaller level
 }
 
 // ---- copies (state_copies.h) --------------------------------------------------------------------
