@@ -7,6 +7,8 @@ libruntime_la_SOURCES += \
 	libringrt/job/channel.h \
 	libringrt/job/job.cpp \
 	libringrt/job/job.h \
+	libringrt/job/live_step.cpp \
+	libringrt/job/live_step.h \
 	libringrt/job/loss_curve.cpp \
 	libringrt/job/loss_curve.h \
 	libringrt/job/progress.cpp \

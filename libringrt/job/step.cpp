@@ -26,20 +26,21 @@ StepBoundary::StepBoundary(const Settings &settings, Group &group, checkpoint::F
       group_(group),
       buffers_(buffers),
       job_(settings, group),
+      live_(settings, group, job_),
       store_(checkpoint::real_files(), settings.checkpoint_dir, fence, settings.keep_checkpoints),
       saver_(group, store_, layout_options()),
       local_(group, checkpoint::real_files(), settings.checkpoint_local, host_name(), fence,
              layout_options()) {}
 
 Status StepBoundary::start() {
-    if (resizer_ && resizer_->is_extension()) RINGRT_TRY(extension_sigterm_.start(SIGTERM));
-    if (!resizer_) RINGRT_TRY(local_.join());
+    RINGRT_TRY(live_.start());
+    if (!resizer()) RINGRT_TRY(local_.join());
     return job_.start();
 }
 
 Status StepBoundary::restore(uint64_t &step) {
-    RINGRT_TRY(catch_sigterm());
-    if (resizer_ && resizer_->must_recover()) return recover(step);
+    RINGRT_TRY(live_.catch_sigterm());
+    if (resizer() && resizer()->must_recover()) return recover(step);
     // Otherwise the abandoned state would be committed later.
     if (Status finished = end_save(); is_fatal(finished)) return finished;
     Status loaded = load(step);
@@ -85,18 +86,16 @@ Status StepBoundary::finish() {
 }
 
 Status StepBoundary::step(uint64_t step, ringrt_action_t &action) {
-    RINGRT_TRY(catch_sigterm());
+    RINGRT_TRY(live_.catch_sigterm());
     job_.end_step(step);
     job::StepFlags agreed;
-    std::vector<live::Vote> votes;
-    RINGRT_TRY(agree(step, agreed, votes));
+    RINGRT_TRY(agree(step, agreed));
     ringrt_action_t result = RINGRT_CONTINUE;
-    if (resizer_) {
-        RINGRT_TRY(resize(votes, result));
-        if (result == RINGRT_LEAVE) {
-            action = result;
-            return {};
-        }
+    job::LiveStep::Resized resized;
+    RINGRT_TRY(resize(resized));
+    if (resized == job::LiveStep::Resized::left) {
+        action = RINGRT_LEAVE;
+        return {};
     }
     Status outcome;
     if (saver_.under_way() && (agreed.written || agreed.asked)) outcome = end_save();

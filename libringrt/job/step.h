@@ -11,7 +11,7 @@
 #include "libringrt/checkpoint/local_level.h"
 #include "libringrt/checkpoint/save.h"
 #include "libringrt/job/job.h"
-#include "libringrt/live/resizer.h"
+#include "libringrt/job/live_step.h"
 
 namespace ringrt {
 
@@ -39,15 +39,14 @@ class StepBoundary {
     Status finish();  // commits a save that is under way
 
     // Call before start(): ranks may join and leave (doc/live.md).
-    void set_resizer(live::Resizer *resizer) { resizer_ = resizer; }
+    void set_resizer(live::Resizer *resizer) { live_.use(resizer); }
     // At the end of training: true if this rank is of those that end together.
-    bool finish_resizing();
+    bool finish_resizing() { return live_.finish(); }
     // For an extension's rank.
-    bool asked_to_leave() const { return job_.is_asked() || extension_sigterm_.count() > 0; }
+    bool asked_to_leave() const { return live_.asked_to_leave(); }
     // On rank 0: the ranks that the base is asked to keep; 0: no order.
     uint32_t ranks_to_keep() const { return job_.slurm().ranks_to_keep(); }
-    // Hash in which extensions must agree: registered buffers and gradients, batch
-    // rule, order of samples.
+    // Hash in which extensions must agree: LiveStep's, and gradients.
     uint64_t layout_hash() const;
 
     // Call before the first save or restore, with the same argument on all ranks.
@@ -63,16 +62,14 @@ class StepBoundary {
   private:
     bool leads() const { return job_.leads(); }
     bool has_local() const { return local_.is_there() && !program_; }
-    Status catch_sigterm();
-    Status agree(uint64_t step, job::StepFlags &agreed, std::vector<live::Vote> &votes);
-    Status resize(const std::vector<live::Vote> &votes, ringrt_action_t &action);
+    live::Resizer *resizer() const { return live_.resizer(); }
+    Status agree(uint64_t step, job::StepFlags &agreed);
+    Status resize(job::LiveStep::Resized &out);
     Status recover(uint64_t &step);
     Status load(uint64_t &step);
     Status load_rows_again(uint64_t &step);
     bool needs_first_save();
     void add_to(records::Telemetry &out) const;
-    [[nodiscard]] live::Position position() const;
-    void go_to(const live::Position &position);
     Status save_now(uint64_t step, checkpoint::SaveMode mode);
     Status finish_save();
     Status end_save();
@@ -86,13 +83,12 @@ class StepBoundary {
     Group &group_;
     const std::vector<checkpoint::Buffer> &buffers_;
     job::Job job_;
+    job::LiveStep live_;
     checkpoint::Store store_;
     checkpoint::Saver saver_;
     checkpoint::LocalLevel local_;
     checkpoint::ProgramSaver program_;
     bool said_no_local_ = false;
-    live::Resizer *resizer_ = nullptr;  // null: this job is resized only by requeue
-    SignalCounter extension_sigterm_;   // preemption, or its user's scancel
     GradientHooks gradients_;
     std::string restored_gradients_;
     double save_begun_s_ = 0;
