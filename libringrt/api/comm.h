@@ -57,6 +57,14 @@ Status read_comm_config(const ringrt_comm_config_t *config, const Environment &e
 // Creates the handle. Collective.
 Status open_comm(const CommunicatorConfig &config, ringrt_comm_t **out);
 
+// Of the communicator that a split creates.
+struct SplitTimeouts {
+    uint32_t operation_ms, start_ms;
+};
+// Creates the handle of this rank's part of `all`. Collective over `all`.
+Status split_comm(Communicator &all, const SplitTimeouts &timeouts, int color, int key,
+                  ringrt_comm_t **out);
+
 inline void keep_error(const ringrt_comm_t *comm, std::string message) {
     if (comm)
         comm->error.keep(std::move(message));

@@ -34,15 +34,14 @@ std::vector<int> members_of(const std::vector<SplitRequest> &requests, int32_t c
 // The one all-gather over the parent. Every rank takes part in it, even if forming its part fails.
 class Invitations {
   public:
-    explicit Invitations(ringrt_comm_t &parent) : parent_(parent) {}
+    explicit Invitations(Communicator &parent) : parent_(parent) {}
     Status exchange(const std::string &mine) {
         if (exchanged_) return {};
         exchanged_ = true;
-        all_.resize(static_cast<size_t>(parent_.communicator.size()));
+        all_.resize(static_cast<size_t>(parent_.size()));
         RendezvousText own{};
         std::copy_n(mine.data(), std::min(mine.size(), sizeof own.text - 1), own.text);
-        return parent_.outcome(
-            parent_.communicator.all_gather(&own, all_.data(), sizeof(RendezvousText)));
+        return parent_.outcome(parent_.all_gather(&own, all_.data(), sizeof(RendezvousText)));
     }
     [[nodiscard]] std::string of(int rank) const {
         const char *text = all_[static_cast<size_t>(rank)].text;
@@ -50,17 +49,19 @@ class Invitations {
     }
 
   private:
-    ringrt_comm_t &parent_;
+    Communicator &parent_;
     std::vector<RendezvousText> all_;
     bool exchanged_ = false;
 };
 
-Status split(ringrt_comm_t &parent, int color, int key, ringrt_comm_t **out) {
-    Communicator &all = parent.communicator;
+}  // namespace
+
+Status split_comm(Communicator &all, const SplitTimeouts &timeouts, int color, int key,
+                  ringrt_comm_t **out) {
     const SplitRequest mine{color, key};
     std::vector<SplitRequest> requests(static_cast<size_t>(all.size()));
-    RINGRT_TRY(parent.outcome(all.all_gather(&mine, requests.data(), sizeof mine)));
-    Invitations invitations(parent);
+    RINGRT_TRY(all.outcome(all.all_gather(&mine, requests.data(), sizeof mine)));
+    Invitations invitations(all);
     Status met;
     ringrt_comm_t *made = nullptr;
     if (color != RINGRT_COMM_NO_COLOR) {
@@ -69,8 +70,8 @@ Status split(ringrt_comm_t &parent, int color, int key, ringrt_comm_t **out) {
         config.size = static_cast<int>(members.size());
         config.rank = static_cast<int>(std::find(members.begin(), members.end(), all.rank()) -
                                        members.begin());
-        config.timeout_ms = parent.timeout_ms;
-        config.start_timeout_ms = parent.start_timeout_ms;
+        config.timeout_ms = timeouts.operation_ms;
+        config.start_timeout_ms = timeouts.start_ms;
         config.store = {.put = [&](const std::string &text) { return invitations.exchange(text); },
                         .get = [&, root = members.front()](uint32_t, std::string *text) -> Status {
                             RINGRT_TRY(invitations.exchange(""));
@@ -89,7 +90,6 @@ Status split(ringrt_comm_t &parent, int color, int key, ringrt_comm_t **out) {
     return met;
 }
 
-}  // namespace
 }  // namespace ringrt
 
 using namespace ringrt;
@@ -101,6 +101,9 @@ extern "C" ringrt_status_t ringrt_comm_split(ringrt_comm_t *comm, int color, int
         if (comm->group) return invalid("a communicator cannot be split within a group");
         if (color < 0 && color != RINGRT_COMM_NO_COLOR)
             return invalid("color: expected RINGRT_COMM_NO_COLOR, or 0 and more");
-        return comm->queue.run([&] { return split(*comm, color, key, out); });
+        return comm->queue.run([&] {
+            return split_comm(comm->communicator, {comm->timeout_ms, comm->start_timeout_ms}, color,
+                              key, out);
+        });
     });
 }
