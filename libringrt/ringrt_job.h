@@ -80,6 +80,7 @@ typedef struct ringrt_job_config {
     uint32_t telemetry_s;        /* shortest time between two reports [RINGRT_TELEMETRY_S] (30) */
     uint32_t background_saves;   /* 1: the program knows RINGRT_SAVE_BEGIN and RINGRT_SAVE_END, and gets them for
                                     periodic saves, unless RINGRT_SAVE_INLINE is 1 in the environment (0) */
+    uint32_t live_resize;        /* 1: the program knows RINGRT_RESIZE, and is resized in place if the scheduler can (0) */
 } ringrt_job_config_t;
 
 #ifdef __cplusplus
@@ -96,7 +97,7 @@ inline ringrt_job_config_t ringrt_job_config_init() {
 /* Collective over `comm`, whose ranks and timeouts it takes. `comm` must have a rank in every task of the job step,
  * because a resize ends them all; otherwise RINGRT_INVALID_ARGUMENT. RINGRT_MISMATCH if the ranks configured different
  * batches, or saves of different kinds. With config NULL everything comes from the environment. RINGRT_UNSUPPORTED with
- * RINGRT_LIVE_RESIZE: only a ringrt_t is resized in place.
+ * RINGRT_LIVE_RESIZE or RINGRT_EXTENDS in the environment, but without config.live_resize.
  *
  * `checkpoint`, which may be NULL at all ranks, must be of the same ranks, not restored yet, and live until
  * ringrt_job_close(). From now on its saves also hold this job's progress, and its restores set it. */
@@ -125,7 +126,8 @@ typedef enum ringrt_action {
     RINGRT_LEAVE,  /* saved and requeued, or an extension that has left: clean up and end, with any exit status */
     RINGRT_SAVE,   /* only with a job handle, as the rest: save as of the last step, then call ringrt_job_saved() */
     RINGRT_SAVE_BEGIN, /* begin a save of the last step, call ringrt_job_saving(), and go on */
-    RINGRT_SAVE_END    /* end the save that is under way, then call ringrt_job_saved() */
+    RINGRT_SAVE_END,   /* end the save that is under way, then call ringrt_job_saved() */
+    RINGRT_RESIZE      /* only with config.live_resize: ranks join or leave: call ringrt_job_resize() */
 } ringrt_action_t;
 
 /* Collective; call it after every finished step. The ranks agree, by 8 bytes of each, whether the scheduler has asked
@@ -159,6 +161,56 @@ RINGRT_API ringrt_status_t ringrt_job_saving(ringrt_job_t *job, ringrt_status_t 
  * Call it after RINGRT_SAVE and RINGRT_SAVE_END, before the next ringrt_job_step(), and also after saves of the
  * program's own choice, so that the scheduler knows how much a resize would lose. */
 RINGRT_API ringrt_status_t ringrt_job_saved(ringrt_job_t *job, ringrt_status_t saved, ringrt_action_t *action);
+
+/* ---- resized in place --------------------------------------------------------------------------- */
+
+/* With config.live_resize the ranks of other jobs, extensions, join the job after a step, and leave it after another one,
+ * while it runs (doc/live.md). The program is the same in both jobs:
+ *
+ *     ringrt_action_t action = RINGRT_RESIZE;           // an extension begins by joining
+ *     if (!ringrt_job_is_extension(job)) action = restore(&step);   // RINGRT_CONTINUE
+ *     while (action == RINGRT_RESIZE || (step < steps && action != RINGRT_LEAVE)) {
+ *         if (action == RINGRT_RESIZE) {
+ *             ringrt_comm_abort(comm);                  // its ranks are others now
+ *             ringrt_comm_destroy(comm);
+ *             if (ringrt_job_resize(job, &comm, &step, &root) != RINGRT_OK) break;
+ *             if (!comm) break;                         // the others have ended the training
+ *             if (root < 0 || broadcast(state, root, comm) != RINGRT_PEER_LOST) action = RINGRT_CONTINUE;
+ *             continue;
+ *         }
+ *         if (train(comm) == RINGRT_PEER_LOST) { action = RINGRT_RESIZE; continue; }
+ *         if (ringrt_job_step(job, ++step, &action) == RINGRT_PEER_LOST) action = RINGRT_RESIZE;
+ *     }
+ *
+ * RINGRT_RESIZE: ranks have joined, or other ranks leave. Those that leave get RINGRT_LEAVE, and end. A rank of an
+ * extension may also be lost: a call of any of the three handles then returns RINGRT_PEER_LOST or RINGRT_TIMEOUT, and
+ * the program does the same as after RINGRT_RESIZE. It must not have changed its state in the step in which the call
+ * failed: update it after the step's last collective. A rank without such changes may be one step behind another one,
+ * which passed that collective. So call ringrt_job_resize() after a loss in the last step, too. */
+
+/* Collective over the ranks that stay and those that join, after RINGRT_RESIZE, after a loss, and first of all in an
+ * extension. Before it, ringrt_comm_abort() and ringrt_comm_destroy() the communicator, and any that was split from it:
+ * that ends the calls of other ranks.
+ *
+ * *comm is a new communicator of all present ranks, in which the base's come first and ranks 0 to p of a smaller job
+ * keep their numbers. *step is the last finished step, from which all ranks continue. *root is a rank that has the
+ * program's state of that step, which it must broadcast over *comm; -1: every rank has it. If the broadcast fails, call
+ * ringrt_job_resize() again. Tensors that are registered with the job's checkpoint handle have been sent already. The
+ * checkpoint handle, too, has the present ranks; a save that was under way in either handle is given up, and need not be
+ * reported. *comm is NULL if the other ranks have passed the last step and end: end as well.
+ *
+ * RINGRT_PEER_LOST: a rank of the base is lost, or an extension's base has ended; the program ends, and the job is
+ * started again from its newest checkpoint. RINGRT_ABORTED in a rank that was asked to leave before it joined, or whose
+ * node leaves the job: end, with exit status 0. RINGRT_INVALID_ARGUMENT in an extension: it has other tensors, another
+ * batch or seed, or other kinds of saves than its base.
+ *
+ * With config.live_resize tensors are registered before the first ringrt_job_step() and ringrt_job_resize(), and no
+ * blocks of tensors (ringrt_checkpoint_register_block()): each rank has the whole state. Blobs are not sent. The next
+ * ringrt_job_batch() is the present ranks'. */
+RINGRT_API ringrt_status_t ringrt_job_resize(ringrt_job_t *job, ringrt_comm_t **comm, uint64_t *step, int *root);
+
+/* 1 if this rank's job extends another one; its program calls ringrt_job_resize() instead of a restore. -1: NULL */
+RINGRT_API int ringrt_job_is_extension(const ringrt_job_t *job);
 
 /* ---- for checkpoints other than a ringrt_checkpoint_t -------------------------------------------- */
 

@@ -54,6 +54,7 @@ Status read_checkpoint_config(const ringrt_checkpoint_config_t *given,
     SlurmIdentity slurm;
     (void)slurm_identity(environment, &slurm);  // the communicator has checked rank and size
     out.job = slurm.job;
+    RINGRT_TRY(read_base_job(environment, out.is_extension, out.job));
     out.restart = slurm.restart;
     RINGRT_TRY(read_number(kKeepCheckpoints, environment, config.keep));
     out.keep = config.keep;

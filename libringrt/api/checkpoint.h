@@ -36,8 +36,9 @@ using OwnComm = std::unique_ptr<ringrt_comm_t, CloseComm>;
 struct CheckpointSettings {
     std::string directory;
     uint32_t keep = 0;
-    uint64_t job = 0;
+    uint64_t job = 0;  // an extension's: the base's
     uint32_t restart = 0;
+    bool is_extension = false;
 };
 
 // Resolves the caller's config, the environment and the defaults.
@@ -57,7 +58,15 @@ struct ringrt_checkpoint {
                       .stream = [this] { return stream; },
                       .watch = [this] { return group.outcome(comm->communicator.watch()); },
                       .another = [] { return ringrt::find_gpu(); },
-                      .timeout_ms = comm->timeout_ms}) {}
+                      .timeout_ms = comm->timeout_ms}),
+          is_outside(settings.is_extension) {}
+
+    // Its ranks from now on; without a save under way.
+    void use(ringrt::OwnComm present) {
+        comm = std::move(present);
+        group.use(comm->communicator, false);
+        is_outside = false;
+    }
 
     const pid_t pid = getpid();
     mutable ringrt::ErrorLine error;
@@ -75,6 +84,9 @@ struct ringrt_checkpoint {
     std::optional<ringrt::checkpoint::Rest> restored;
     bool busy = false;                // in a collective call, which may run callbacks
     bool is_used = false;             // it has saved or restored
+    bool is_outside;                  // of an extension that has never joined its base
+    bool is_live = false;             // its job is resized in place: each rank holds every tensor
+    bool is_complete = false;         // and no more tensors can be registered
     ringrt::job::Job *job = nullptr;  // ringrt_job_open()'s, whose progress is saved as well
 };
 

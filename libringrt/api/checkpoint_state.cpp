@@ -51,6 +51,9 @@ template <typename Body>
 ringrt_status_t collective(ringrt_checkpoint_t *checkpoint, Body &&body) noexcept {
     return guard(checkpoint, [&] {
         if (checkpoint->busy) return invalid("a callback may not save, and may not restore");
+        if (checkpoint->is_outside)
+            return invalid(
+                "this extension has not joined its base: call ringrt_job_resize() first");
         const Busy busy(checkpoint->busy);
         const FileWork work(checkpoint->group);
         const FileLimit limit;
@@ -139,6 +142,12 @@ Status restore(ringrt_checkpoint_t &checkpoint, uint64_t &step) {
 Status add(ringrt_checkpoint_t &checkpoint, checkpoint::Buffer buffer) {
     const std::string name = buffer.parameter.name;
     if (checkpoint.blobs.contains(name)) return invalid("a blob of that name is set already");
+    if (checkpoint.is_live && buffer.parameter.sharded)
+        return {RINGRT_UNSUPPORTED,
+                "a block of a tensor cannot be registered in a job that is resized in place"};
+    if (checkpoint.is_complete)
+        return {RINGRT_UNSUPPORTED,
+                "in a job that is resized in place, register tensors before the first step"};
     if (checkpoint.registered.buffers().size() + checkpoint.blobs.size() >=
         checkpoint::kParametersMax)
         return invalid("at most 4096 buffers");

@@ -16,7 +16,7 @@ constexpr size_t kConfigBytesMin =
     offsetof(ringrt_job_config_t, telemetry_s) + sizeof(ringrt_job_config_t::telemetry_s);
 
 // Not collective. What this rank can see of the ranks of the job and of its checkpoints.
-Status check_ranks(const ringrt_comm_t &comm, const ringrt_checkpoint_t *checkpoint) {
+Status check_ranks(const ringrt_comm_t &comm, const ringrt_checkpoint_t *checkpoint, bool is_live) {
     SlurmIdentity slurm;
     RINGRT_TRY(slurm_identity(getenv, &slurm));
     const int size = comm.communicator.size();
@@ -32,6 +32,9 @@ Status check_ranks(const ringrt_comm_t &comm, const ringrt_checkpoint_t *checkpo
     if (checkpoint->job) return invalid("the checkpoint handle belongs to another job handle");
     if (checkpoint->is_used)
         return invalid("the checkpoint handle has saved or restored: open the job before that");
+    for (const checkpoint::Buffer &each : checkpoint->registered.buffers())
+        if (is_live && each.parameter.sharded)
+            return {RINGRT_UNSUPPORTED, "a job with blocks of tensors cannot be resized in place"};
     return {};
 }
 
@@ -42,12 +45,13 @@ Status agree_on_config(Group &group, const Settings &settings,
         uint64_t batch;
         uint64_t has_checkpoint;
         uint64_t saves_inline;
+        uint64_t is_live;
     };
     const BatchRule &batch = settings.batch;
     const Common mine{
         checkpoint::hash_text(format_text("%u %u %d", batch.reference_batch, batch.reference_size,
                                           static_cast<int>(batch.rule))),
-        checkpoint != nullptr, settings.save_inline};
+        checkpoint != nullptr, settings.save_inline, settings.live_resize};
     std::vector<Common> all;
     RINGRT_TRY(gather(group, mine, all));
     for (size_t rank = 1; rank < all.size(); ++rank) {
@@ -57,6 +61,9 @@ Status agree_on_config(Group &group, const Settings &settings,
         if (all[rank].saves_inline != all[0].saves_inline)
             return {RINGRT_MISMATCH, format_text("rank %zu has background_saves=%d, unlike rank 0",
                                                  rank, all[rank].saves_inline ? 0 : 1)};
+        if (all[rank].is_live != all[0].is_live)
+            return {RINGRT_MISMATCH, format_text("rank %zu has live_resize=%d, unlike rank 0", rank,
+                                                 all[rank].is_live ? 1 : 0)};
         if (all[rank].batch != all[0].batch)
             return {RINGRT_MISMATCH,
                     format_text("rank %zu configured another batch than rank 0", rank)};
@@ -74,12 +81,15 @@ Status open_over(ringrt_comm_t *comm, ringrt_checkpoint_t *checkpoint,
     CommunicatorGroup group(own->communicator, own->timeout_ms);
     Settings settings;
     Status valid = read_job_config(config, getenv, group.rank(), group.size(), settings);
-    if (valid.ok()) valid = check_ranks(*comm, checkpoint);
+    if (valid.ok()) valid = check_ranks(*comm, checkpoint, settings.live_resize != 0);
     RINGRT_TRY(agree(group, valid));
     RINGRT_TRY(agree_on_config(group, settings, checkpoint));
     settings.timeout_ms = own->timeout_ms;
     auto job = std::make_unique<ringrt_job>(std::move(own), std::move(settings), checkpoint);
-    RINGRT_TRY(agree(job->group, job->job.start()));
+    Status started = job->settings.live_resize ? make_resizer(*job) : Status{};
+    if (started.ok()) started = job->job.start();
+    CommunicatorGroup own_ranks(job->comm->communicator, job->comm->timeout_ms);
+    RINGRT_TRY(agree(own_ranks, started));
     *out = job.release();
     return {};
 }
@@ -103,11 +113,12 @@ Status read_job_config(const ringrt_job_config_t *given, const Environment &envi
     all.seed = config.seed;
     all.save_interval_s = config.save_interval_s;
     all.telemetry_s = config.telemetry_s;
+    all.live_resize = config.live_resize;
     RINGRT_TRY(resolve(&all, environment, out));
-    if (out.live_resize)
+    if (out.live_resize && !config.live_resize)
         return {RINGRT_UNSUPPORTED,
-                "RINGRT_LIVE_RESIZE and RINGRT_EXTENDS need ringrt_init(): a job handle is not "
-                "resized in place"};
+                "RINGRT_LIVE_RESIZE and RINGRT_EXTENDS need a program that sets "
+                "config.live_resize: this one cannot be resized in place"};
     // The program must know the actions of saves in two parts, and the environment may forbid them.
     if (!config.background_saves) out.save_inline = 1;
     return {};
@@ -134,6 +145,15 @@ ringrt_status_t ringrt_job_open(ringrt_job_t **out, ringrt_comm_t *comm,
 ringrt_status_t ringrt_job_close(ringrt_job_t *job) {
     if (!job) return RINGRT_OK;
     if (job->pid != getpid()) return RINGRT_FORKED;  // the parent's state is not touched
+    if (job->resizer) {
+        std::unique_ptr<ringrt_job_t> owned(job);
+        const ringrt_status_t closed =
+            run_guarded([&] { return close_resizer(*job); },
+                        [](Status outcome) { thread_error = std::move(outcome.message); });
+        const std::unique_ptr<ringrt_comm_t> own(job->comm.release());  // without an abort
+        owned.reset();
+        return closed;
+    }
     ringrt_comm_t *const comm = job->comm.release();
     const bool left = job->left;
     delete job;
@@ -146,7 +166,9 @@ ringrt_status_t ringrt_job_close(ringrt_job_t *job) {
 ringrt_status_t ringrt_job_abort(ringrt_job_t *job) {
     if (!job) return RINGRT_INVALID_ARGUMENT;
     if (job->pid != getpid()) return RINGRT_FORKED;
-    return ringrt_comm_abort(job->comm.get());
+    (void)ringrt_comm_abort(job->comm.get());
+    job->group.abort();  // a resize may have replaced that communicator
+    return RINGRT_OK;
 }
 
 const char *ringrt_job_last_error(const ringrt_job_t *job) {

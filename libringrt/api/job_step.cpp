@@ -11,18 +11,11 @@
 namespace ringrt {
 namespace {
 
-Status check_stays(const ringrt_job_t &job) {
-    if (!job.left) return {};
-    return invalid("the last action was RINGRT_LEAVE: call ringrt_job_close() and end");
-}
-
-// Runs a collective call. The other ranks do not wait for one that cannot continue.
-template <typename Body>
-ringrt_status_t collective(ringrt_job_t *job, Body &&body) noexcept {
-    return guard(job, [&]() -> Status {
-        RINGRT_TRY(check_stays(*job));
-        return abort_if_thrown(body, [&] { job->comm->communicator.abort(); });
-    });
+Status check_ranks(const ringrt_job_t &job) {
+    if (!job.must_resize) return {};
+    return invalid(job.resizer->is_outside()
+                       ? "this extension has not joined its base: call ringrt_job_resize() first"
+                       : "the last action was RINGRT_RESIZE: call ringrt_job_resize() first");
 }
 
 // Whether this rank has nothing left to write of the save that is under way.
@@ -31,22 +24,33 @@ bool is_written(const ringrt_job_t &job) {
     return !job.checkpoint->saver.under_way() || job.checkpoint->saver.written();
 }
 
-// The next step begins, and its time.
-void go_on(ringrt_job_t &job) {
-    job.job.report(job.job.step(), [&job](records::Telemetry &out) {
-        for (const ringrt_speed_t &speed : job.planned_speeds)
-            out.planned[static_cast<size_t>(out.planned_sizes++)] = {speed.gpus, speed.step_ms};
-    });
-    job.job.begin_step();
+bool is_saving(const ringrt_job_t &job) {
+    return job.saves.now() == job::SaveState::Now::under_way ||
+           (job.checkpoint && job.checkpoint->saver.under_way());
 }
 
 Status step(ringrt_job_t &job, uint64_t step, ringrt_action_t &action) {
     RINGRT_TRY(job.saves.check_step());
-    RINGRT_TRY(job.job.slurm().catch_sigterm());
+    RINGRT_TRY(check_ranks(job));
+    RINGRT_TRY(job.live.catch_sigterm());
+    if (job.checkpoint && job.resizer) job.checkpoint->is_complete = true;
     job.job.end_step(step);
     job::StepFlags mine = job.job.wishes(), agreed;
     mine.written = is_written(job);
-    RINGRT_TRY(job.job.agree(step, mine, agreed));
+    const bool saves = is_saving(job);
+    RINGRT_TRY(job.live.agree(step, {.flags = mine, .hold = saves, .stay = saves}, agreed));
+    auto resized = job::LiveStep::Resized::no;
+    RINGRT_TRY(job.live.resize(resized));
+    if (resized != job::LiveStep::Resized::no) {
+        job.left = resized == job::LiveStep::Resized::left;
+        job.must_resize = !job.left;
+        action = job.left ? RINGRT_LEAVE : RINGRT_RESIZE;
+        return {};
+    }
+    if (job.live.is_held()) {  // the save ends first, then extensions leave, then the job
+        agreed.asked = false;
+        agreed.written = true;
+    }
     if (agreed.asked && agreed.cut_off) {
         job.job.stay_cut_off();
         agreed.asked = false;
@@ -76,6 +80,7 @@ Status outcome_of_save(ringrt_status_t saved, int rank) {
 // theirs like any other, and then all learn of the failure.
 Status saving(ringrt_job_t &job, ringrt_status_t begun) {
     RINGRT_TRY(job.saves.check_begin());
+    RINGRT_TRY(check_ranks(job));
     std::vector<ringrt_status_t> all;
     {
         const FileWork work(job.group);
@@ -102,6 +107,7 @@ Status saving(ringrt_job_t &job, ringrt_status_t begun) {
 }
 
 Status saved(ringrt_job_t &job, ringrt_status_t of_rank, ringrt_action_t &action) {
+    RINGRT_TRY(check_ranks(job));
     Status outcome;
     {
         const FileWork work(job.group);
@@ -156,6 +162,16 @@ Status resumed(ringrt_job_t &job, uint64_t step, const void *data, size_t bytes)
 }
 
 }  // namespace
+
+void go_on(ringrt_job_t &job) {
+    job.job.report(job.job.step(), [&job](records::Telemetry &out) {
+        job.live.add_to(out);
+        for (const ringrt_speed_t &speed : job.planned_speeds)
+            out.planned[static_cast<size_t>(out.planned_sizes++)] = {speed.gpus, speed.step_ms};
+    });
+    job.job.begin_step();
+}
+
 }  // namespace ringrt
 
 using namespace ringrt;

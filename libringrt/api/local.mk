@@ -19,6 +19,7 @@ libapi_la_SOURCES += \
 	libringrt/api/handle.h \
 	libringrt/api/job.cpp \
 	libringrt/api/job.h \
+	libringrt/api/job_resize.cpp \
 	libringrt/api/job_step.cpp \
 	libringrt/api/registered.cpp \
 	libringrt/api/registered.h \

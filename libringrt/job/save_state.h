@@ -6,6 +6,7 @@
 //      │              └──saved──► idle   └──saved──► idle
 //      ├──begun (the program's own choice)──► under way
 //      └──due in the foreground, or asked──► save ──saved──► idle
+//     any ──a rank is lost, and the others go on──► idle
 // clang-format on
 //
 // due: a periodic save. asked: the scheduler waits for a save, to resize the job. The save that is
@@ -74,7 +75,8 @@ class SaveState {
         failure_ = std::move(failure);
         now_ = Now::under_way;
     }
-    void could_not_begin() { now_ = Now::idle; }  // no rank could
+    void could_not_begin() { now_ = Now::idle; }           // no rank could
+    void give_up() { *this = SaveState(in_background_); }  // a rank is lost, or ranks have changed
 
     struct Saved {
         uint64_t step;

@@ -94,13 +94,8 @@ Status read_ranks(const ringrt_config_t &config, const Environment &environment,
 // RINGRT_EXTENDS=JOBID makes this job an extension.
 Status read_extension(const ringrt_config_t &config, const Environment &environment,
                       Settings &out) {
-    if (const char *base = environment("RINGRT_EXTENDS"); base && *base) {
-        if (!parse(base, uint64_t{0}, uint64_t{UINT32_MAX}, out.base_job))
-            return invalid(
-                format_text("RINGRT_EXTENDS: expected the base job's id, got %.40s", base));
-        out.is_extension = true;
-        out.live_resize = 1;
-    }
+    RINGRT_TRY(read_base_job(environment, out.is_extension, out.base_job));
+    if (out.is_extension) out.live_resize = 1;
     if (!out.live_resize) return {};
     const char *local = environment("RINGRT_CHECKPOINT_LOCAL");
     if (config.allgather || (local && *local))
@@ -204,6 +199,14 @@ std::string text_setting(const char *configured, const char *value, const char *
 }
 
 }  // namespace
+
+Status read_base_job(const Environment &environment, bool &is_extension, uint64_t &job) {
+    const char *base = environment("RINGRT_EXTENDS");
+    is_extension = base && *base;
+    if (is_extension && !parse(base, uint64_t{0}, uint64_t{UINT32_MAX}, job))
+        return invalid(format_text("RINGRT_EXTENDS: expected the base job's id, got %.40s", base));
+    return {};
+}
 
 Status read_checkpoint_directory(const char *configured, const Environment &environment,
                                  uint64_t job, std::string &out) {

@@ -53,6 +53,9 @@ extern const NumberSetting kTimeout, kStartTimeout, kKeepCheckpoints;
 // `field`: the config's value; 0: not set there.
 Status read_number(const NumberSetting &setting, const Environment &environment, uint32_t &field);
 
+// Whether this job is an extension, and of which job.
+Status read_base_job(const Environment &environment, bool &is_extension, uint64_t &job);
+
 // The directory of the job's checkpoints, absolute.
 Status read_checkpoint_directory(const char *configured, const Environment &environment,
                                  uint64_t job, std::string &out);

@@ -91,7 +91,7 @@ Status StepBoundary::step(uint64_t step, ringrt_action_t &action) {
     job::StepFlags agreed;
     RINGRT_TRY(agree(step, agreed));
     ringrt_action_t result = RINGRT_CONTINUE;
-    job::LiveStep::Resized resized;
+    auto resized = job::LiveStep::Resized::no;
     RINGRT_TRY(resize(resized));
     if (resized == job::LiveStep::Resized::left) {
         action = RINGRT_LEAVE;

@@ -17,6 +17,7 @@ multiproc_tests = \
 	tests/multiproc/test_job_background \
 	tests/multiproc/test_job_exchange \
 	tests/multiproc/test_job_handle \
+	tests/multiproc/test_job_live \
 	tests/multiproc/test_job_refusals \
 	tests/multiproc/test_large_world \
 	tests/multiproc/test_live \
@@ -106,6 +107,11 @@ tests_multiproc_test_job_handle_SOURCES = tests/multiproc/test_job_handle.cpp te
 tests_multiproc_test_job_handle_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_job_handle_LDADD = libringrt.la librecords.la $(CHECK_LIBS)
 
+tests_multiproc_test_job_live_SOURCES = tests/multiproc/test_job_live.cpp tests/support/live_handles.h \
+	$(live_headers)
+tests_multiproc_test_job_live_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_job_live_LDADD = libringrt.la $(CHECK_LIBS)
+
 tests_multiproc_test_job_refusals_SOURCES = tests/multiproc/test_job_refusals.cpp \
 	tests/multiproc/checkpoint_ranks.h tests/support/blocks.h $(comm_support)
 tests_multiproc_test_job_refusals_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
@@ -131,8 +137,8 @@ tests_multiproc_test_live_gradients_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_gradients_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_multiproc_test_live_nodes_SOURCES = tests/multiproc/test_live_nodes.cpp \
-	tests/support/channel_service.h tests/support/check.h tests/support/directory.h tests/support/live_job.h \
-	tests/support/live_rows.h tests/support/ranks.h
+	tests/support/channel_service.h tests/support/check.h tests/support/directory.h tests/support/live_handles.h \
+	tests/support/live_job.h tests/support/live_rows.h tests/support/ranks.h
 tests_multiproc_test_live_nodes_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_nodes_LDADD = libringrt.la libchannel.la librecords.la $(CHECK_LIBS)
 

@@ -99,8 +99,12 @@ TEST(ranks_that_configure_differently_are_refused) {
                         "the checkpoint handle has other ranks"));
         setenv("RINGRT_LIVE_RESIZE", is_other ? "1" : "0", 1);
         TRY_TEXT(expect(job, ringrt_job_open(&job, comm, all, &config), RINGRT_UNSUPPORTED,
-                        "a job handle is not resized in place"));
+                        "this one cannot be resized in place"));
         unsetenv("RINGRT_LIVE_RESIZE");
+        config.live_resize = is_other ? 1 : 0;
+        TRY_TEXT(expect(job, ringrt_job_open(&job, comm, all, &config), RINGRT_MISMATCH,
+                        "rank 2 has live_resize=1, unlike rank 0"));
+        config.live_resize = 0;
         // After all of that the communicator and the handle still work.
         TRY_TEXT(expect(job, ringrt_job_open(&job, comm, all, &config), RINGRT_OK));
         TRY_TEXT(expect(all, ringrt_checkpoint_close(all), RINGRT_INVALID_ARGUMENT,
@@ -113,6 +117,53 @@ TEST(ranks_that_configure_differently_are_refused) {
             TRY_TEXT(expect(static_cast<ringrt_checkpoint_t *>(nullptr),
                             ringrt_checkpoint_close(each), RINGRT_OK));
         return expect(comm, ringrt_comm_destroy(half), RINGRT_OK);
+    });
+}
+
+TEST(a_job_that_is_resized_in_place_has_whole_tensors_from_the_first_step) {
+    const TemporaryDirectory directory;
+    on_comms({2, 1}, [&](ringrt_comm_t *comm) -> std::string {
+        double value = 0;
+        const auto rank = static_cast<uint64_t>(ringrt_comm_rank(comm));
+        const uint64_t shape[] = {2}, offset[] = {rank}, extent[] = {1};
+        ringrt_checkpoint_config_t saves = RINGRT_CHECKPOINT_CONFIG_INIT;
+        saves.directory = directory.path.c_str();
+        ringrt_checkpoint_t *all = nullptr;
+        ringrt_job_t *job = nullptr;
+        ringrt_job_config_t config = batch_of(10);
+        auto block = [&] {
+            return ringrt_checkpoint_register_block(all, "b", &value, RINGRT_FLOAT64, 1, shape,
+                                                    offset, extent);
+        };
+        for (const bool is_live : {false, true}) {
+            config.live_resize = 1;
+            TRY_TEXT(expect(all, ringrt_checkpoint_open(&all, comm, &saves), RINGRT_OK));
+            if (!is_live) {
+                TRY_TEXT(expect(all, block(), RINGRT_OK));
+                TRY_TEXT(expect(job, ringrt_job_open(&job, comm, all, &config), RINGRT_UNSUPPORTED,
+                                "blocks of tensors cannot be resized in place"));
+                config.live_resize = 0;
+            }
+            TRY_TEXT(expect(job, ringrt_job_open(&job, comm, all, &config), RINGRT_OK));
+            int root = 0;
+            uint64_t step = 0;
+            ringrt_comm_t *none = nullptr;
+            ringrt_action_t action = RINGRT_LEAVE;
+            if (is_live) TRY_TEXT(expect(all, block(), RINGRT_UNSUPPORTED, "a block of a tensor"));
+            TRY_TEXT(expect(job, ringrt_job_step(job, 1, &action), RINGRT_OK));
+            if (is_live)
+                TRY_TEXT(expect(
+                    all,
+                    ringrt_checkpoint_register(all, "late", &value, RINGRT_FLOAT64, 0, nullptr),
+                    RINGRT_UNSUPPORTED, "register tensors before the first step"));
+            TRY_TEXT(expect(job, ringrt_job_resize(job, &none, &step, &root),
+                            is_live ? RINGRT_PEER_LOST : RINGRT_INVALID_ARGUMENT,
+                            is_live ? "a rank of the base is lost" : "live_resize was not set"));
+            TRY_TEXT(expect(kNone, ringrt_job_close(job), RINGRT_OK));
+            TRY_TEXT(expect(static_cast<ringrt_checkpoint_t *>(nullptr),
+                            ringrt_checkpoint_close(all), RINGRT_OK));
+        }
+        return "";
     });
 }
 

@@ -5,6 +5,7 @@
 
 #include "tests/support/channel_service.h"
 #include "tests/support/check.h"
+#include "tests/support/live_handles.h"
 #include "tests/support/live_rows.h"
 
 using namespace ringrt::test;
@@ -79,6 +80,28 @@ struct BaseOf {
     uint64_t steps = 0;
 };
 using Base = BaseOf<LiveTraining>;
+
+// At every moment: either nothing is lost, or all ranks see the loss, as without the order.
+template <class Any>
+void lose_a_rank_on_a_node_that_leaves() {
+    std::mt19937 random(7);
+    int survived = 0;
+    for (int i = 0; i < 16; ++i) {
+        Any base(4, 2);
+        base.order(2);
+        usleep(random() % 60000);
+        base.training.job(0).signal(2 + i % 2, SIGKILL);
+        usleep(20000);
+        base.kill_from(i % 3 == 0 ? 2 : 4);
+        const std::vector<int> ended = base.end();
+        if (ended[0] == kTrained)
+            base.expect_trained(ended, 2), ++survived;
+        else
+            for (int rank = 0; rank < 2; ++rank)
+                ck_assert_int_eq(ended[size_t(rank)], kFailed + RINGRT_PEER_LOST);
+    }
+    ck_assert_int_gt(survived, 4);
+}
 
 }  // namespace
 
@@ -171,25 +194,21 @@ TEST(an_extension_joins_meanwhile) {
     }
 }
 
-// At every moment: either nothing is lost, or all ranks see the loss, as without the order.
-TEST(a_rank_dies_on_a_node_that_leaves) {
-    std::mt19937 random(7);
-    int survived = 0;
-    for (int i = 0; i < 16; ++i) {
-        Base base(4, 2);
-        base.order(2);
-        usleep(random() % 60000);
-        base.training.job(0).signal(2 + i % 2, SIGKILL);
-        usleep(20000);
-        base.kill_from(i % 3 == 0 ? 2 : 4);
-        const std::vector<int> ended = base.end();
-        if (ended[0] == kTrained)
-            base.expect_trained(ended, 2), ++survived;
-        else
-            for (int rank = 0; rank < 2; ++rank)
-                ck_assert_int_eq(ended[size_t(rank)], kFailed + RINGRT_PEER_LOST);
-    }
-    ck_assert_int_gt(survived, 4);
+TEST(a_rank_dies_on_a_node_that_leaves) { lose_a_rank_on_a_node_that_leaves<Base>(); }
+
+TEST(a_rank_of_three_handles_dies_on_a_node_that_leaves) {
+    lose_a_rank_on_a_node_that_leaves<BaseOf<LiveHandles>>();
+}
+
+TEST(nodes_of_a_job_of_three_handles_leave) {
+    BaseOf<LiveHandles> base(6, 3);
+    base.shrink_to(4);
+    base.shrink_to(2);
+    base.training.start(1, 3);
+    ck_assert(base.training.await_size(5));
+    base.training.job(1).signal(0, SIGURG);
+    ck_assert(base.training.await_size(2));
+    base.expect_trained(base.end(), 2);
 }
 
 // If the rows were not handed over, the ranks that stay load the newest checkpoint in place.

@@ -155,6 +155,9 @@ class LiveTraining {
                        const std::vector<float> &g)>
         apply = update;
     std::function<void(std::vector<float> &)> push = [](auto &) {}, pull = [](auto &) {};
+    // What each rank runs. `other`: it registers another buffer too.
+    std::function<int(int job, int rank, int size, bool other)> program =
+        [this](int job, int rank, int size, bool other) { return run(job, rank, size, other); };
 
     LiveTraining() {
         void *shared = mmap(nullptr, sizeof(LiveBoard), PROT_READ | PROT_WRITE,
@@ -171,7 +174,7 @@ class LiveTraining {
     Ranks &start(int job, int size, bool other = false) {
         for (auto &step : board_->step[job]) step = 0;
         jobs_[job] = std::make_unique<Ranks>(
-            size, [=, this](int rank) { return run(job, rank, size, other); });
+            size, [=, this](int rank) { return program(job, rank, size, other); });
         return *jobs_[job];
     }
     Ranks &job(int job) { return *jobs_.at(job); }
@@ -217,6 +220,31 @@ class LiveTraining {
                    : std::vector<float>{};
     }
 
+  protected:
+    // For a program of another kind.
+    void set_environment(int job, int rank, int size) const {
+        ::signal(SIGTERM, SIG_DFL);  // the test framework's handler would end the test
+        setenv("SLURM_JOB_ID", std::to_string(1000 + job).c_str(), 1);
+        setenv("RINGRT_SCONTROL", "false", 1);
+        setenv("RINGRT_ORDER", "tree", 1);
+        std::string node = nodes_apart ? std::to_string(job) : "n";
+        if (job == 0 && base_nodes > 1) node += std::to_string(rank * base_nodes / size);
+        setenv("RINGRT_NODE", node.c_str(), 1);
+        if (job == 0 && !channel.empty()) setenv("RINGRT_CHANNEL", channel.c_str(), 1);
+        if (job > 0) setenv("RINGRT_EXTENDS", "1000", 1);
+    }
+    [[nodiscard]] uint64_t last_step() const { return board_->stop_at; }
+    void note_step(int job, int rank, int size, uint64_t step) {
+        board_->size[job][rank] = size;
+        board_->step[job][rank] = step;
+    }
+    void note_recovery(int job) { ++board_->recoveries[job]; }
+    void write_weights(int job, int rank, const std::vector<float> &w) const {
+        std::ofstream out(weights_file(job, rank), std::ios::binary);
+        out.write(reinterpret_cast<const char *>(w.data()),
+                  static_cast<std::streamsize>(floats * sizeof(float)));
+    }
+
   private:
     std::string weights_file(int job, int rank) const {
         return directory_.path + "/w." + std::to_string(job) + "." + std::to_string(rank);
@@ -234,15 +262,7 @@ class LiveTraining {
     }
 
     int run(int job, int rank, int size, bool other) {
-        ::signal(SIGTERM, SIG_DFL);  // the test framework's handler would end the test
-        setenv("SLURM_JOB_ID", std::to_string(1000 + job).c_str(), 1);
-        setenv("RINGRT_SCONTROL", "false", 1);
-        setenv("RINGRT_ORDER", "tree", 1);
-        std::string node = nodes_apart ? std::to_string(job) : "n";
-        if (job == 0 && base_nodes > 1) node += std::to_string(rank * base_nodes / size);
-        setenv("RINGRT_NODE", node.c_str(), 1);
-        if (job == 0 && !channel.empty()) setenv("RINGRT_CHANNEL", channel.c_str(), 1);
-        if (job > 0) setenv("RINGRT_EXTENDS", "1000", 1);
+        set_environment(job, rank, size);
         const std::string directory = checkpoints();
         ringrt_config_t config = RINGRT_CONFIG_INIT;
         config.rank = rank, config.size = size;
@@ -281,11 +301,7 @@ class LiveTraining {
         step = restored;
         pull(w), pull(momentum);
         const int ended = train(rt, job, rank, step, w, momentum);
-        if (ended == kTrained) {
-            std::ofstream out(weights_file(job, rank), std::ios::binary);
-            out.write(reinterpret_cast<const char *>(w.data()),
-                      static_cast<std::streamsize>(floats * sizeof(float)));
-        }
+        if (ended == kTrained) write_weights(job, rank, w);
         if (ended >= kFailed) return ended;
         status = ringrt_finalize(rt);
         return status == RINGRT_OK ? ended : failed(nullptr, job, "finalize", status);
@@ -311,7 +327,7 @@ class LiveTraining {
                 status = ringrt_step(rt, ++step, &action);
             }
             if (status == RINGRT_PEER_LOST) {
-                ++board_->recoveries[job];
+                note_recovery(job);
                 const uint64_t before = step;
                 uint64_t restored = step;
                 status = ringrt_restore(rt, &restored);
@@ -322,8 +338,7 @@ class LiveTraining {
             }
             if (status != RINGRT_OK) return failed(rt, job, "training", status);
             if (action == RINGRT_LEAVE) return kHasLeft;
-            board_->size[job][rank] = ringrt_size(rt);
-            board_->step[job][rank] = step;
+            note_step(job, rank, ringrt_size(rt), step);
         }
         return kTrained;
     }
