@@ -28,4 +28,5 @@ expected="ended at step $steps on 4 ranks: the sum is $(((n - 1) * n * (2 * n - 
 grep -qx "$expected" "$directory/out" || { cat "$directory/out"; fail "expected: $expected"; }
 awk '/^start/ { if ($4 != left) bad = 1 } /^left/ { left = $4; n++ } END { exit bad || n != 2 }' left=0 "$directory/out" ||
     { cat "$directory/out"; fail "not two resizes, each from the step that was saved"; }
+awk '/^saved step/ && $5 > $3 { n++ } END { exit !n }' "$directory/out" || { cat "$directory/out"; fail "no save took place in the background"; }
 timeout 10 scontrol -o show job "$job" | grep -q 'Comment=.*speed=1:[0-9.]*,2:[0-9.]*,4:' || fail "the speed of each size was not reported"
