@@ -34,7 +34,8 @@
  * or throws. Functions marked "collective" must be called by all ranks in the same order; they
  * return the same status on all ranks unless the ranks lose each other. After
  * RINGRT_INVALID_ARGUMENT the program can continue. After RINGRT_PEER_LOST, RINGRT_TIMEOUT,
- * RINGRT_MISMATCH and RINGRT_ABORTED, end it: the job starts again from its newest checkpoint.
+ * RINGRT_MISMATCH and RINGRT_ABORTED, end it: the job starts again from its newest checkpoint. (Not
+ * so if an extension may be lost: ringrt_job_resize().)
  *
  * The handle has its own connections: it may be used while operations of the communicator are in
  * progress, and may outlive it. One thread at a time may use it, except for ringrt_job_abort(),
