@@ -158,12 +158,15 @@ struct JobRecord {
     std::string account, qos;                 // of malleable jobs, and of jobs pending at a limit
     std::string partition_qos;                // of malleable jobs, and of jobs pending at a limit
     std::vector<std::string> accounts_above;  // above its own, nearest first; of malleable jobs
-    std::string gpu_type;                     // requested; empty: any
-    std::string features;                     // requested of nodes, in Slurm's syntax
-    std::vector<int> required_nodes;          // of a rigid job, indices into nodes; empty: any
-    std::vector<int> excluded_nodes;          // indices into nodes; without the lent ones
-    std::vector<int> lent_exclusions;         // lent excluded nodes (lent_exclusions.h)
-    bool has_node_list = false;               // it requests specific nodes
+    std::string gpu_type;                     // requested; empty: any, or several at once
+    // Several at once, each with the GPUs of the whole job. Slurm gives such a job only nodes that
+    // have all of them.
+    std::vector<std::pair<std::string, int>> gpus_of_types;
+    std::string features;                 // requested of nodes, in Slurm's syntax
+    std::vector<int> required_nodes;      // of a rigid job, indices into nodes; empty: any
+    std::vector<int> excluded_nodes;      // indices into nodes; without the lent ones
+    std::vector<int> lent_exclusions;     // lent excluded nodes (lent_exclusions.h)
+    bool has_node_list = false;           // it requests specific nodes
     uint64_t constraints = 0;             // checksum of account, QOS, features, nodes, reservation
     std::optional<int64_t> time_limit_s;  // none: unlimited
     std::optional<End> end;               // of a finished job

@@ -54,4 +54,21 @@ std::vector<int> all_parts(std::span<const NodeRecord> nodes, int node) {
     return out;
 }
 
+int gpus_of_type(const JobRecord &job, const std::string &type) {
+    const auto found = std::ranges::find(job.gpus_of_types, type, &TypedGpus::first);
+    return found == job.gpus_of_types.end() ? 0 : found->second;
+}
+
+JobRecord spread_evenly(const JobRecord &job, int nodes) {
+    JobRecord out = job;
+    out.any_shares = false;
+    out.nodes_requested = nodes;
+    out.gpus_requested = 0;
+    for (auto &[type, gpus] : out.gpus_of_types) {
+        gpus = (gpus + nodes - 1) / nodes * nodes;
+        out.gpus_requested += gpus;
+    }
+    return out;
+}
+
 }  // namespace ringrt::controller

@@ -35,7 +35,14 @@ void split_by_type(std::vector<NodeRecord> &nodes, std::size_t index,
 // The records of a node, from that at its place, or of the node to which this part belongs.
 [[nodiscard]] std::vector<int> all_parts(std::span<const NodeRecord> nodes, int node);
 
-// Whether the job gets any GPUs of a node: it requests no type, or whole nodes.
+// How many GPUs of this type a job of several types requests.
+[[nodiscard]] int gpus_of_type(const JobRecord &job, const std::string &type);
+
+// The same job of several types with as many GPUs of each type on every one of these nodes.
+[[nodiscard]] JobRecord spread_evenly(const JobRecord &job, int nodes);
+
+// Whether the job is placed by a node and not by its parts: it requests no type, or several at
+// once, or whole nodes.
 [[nodiscard]] inline bool takes_all_types(const JobRecord &job) {
     return job.gpu_type.empty() || job.whole_nodes;
 }

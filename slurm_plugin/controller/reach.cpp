@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "slurm_plugin/controller/gpu_shares.h"
+#include "slurm_plugin/controller/node_parts.h"
 
 namespace ringrt::controller {
 
@@ -48,6 +49,10 @@ bool may_use(const JobRecord &job, const NodeRecord &node, int node_index) {
         return false;
     if (!job.gpu_type.empty() && !node.gpu_types.empty() && !contains(node.gpu_types, job.gpu_type))
         return false;
+    if (!job.gpus_of_types.empty() && std::ranges::none_of(node.gpu_types, [&](const auto &type) {
+            return gpus_of_type(job, type) > 0;
+        }))
+        return false;
     if (!offers_share(node, job.gpu_share)) return false;
     if (node.part_of >= 0) node_index = node.part_of;
     if (!job.required_nodes.empty() &&
@@ -62,8 +67,8 @@ bool may_use(const JobRecord &job, const NodeRecord &node, int node_index) {
 
 bool have_same_nodes(const JobRecord &a, const JobRecord &b) {
     return a.partition == b.partition && a.gpu_type == b.gpu_type && a.features == b.features &&
-           a.gpu_share == b.gpu_share && a.required_nodes == b.required_nodes &&
-           a.excluded_nodes == b.excluded_nodes;
+           a.gpus_of_types == b.gpus_of_types && a.gpu_share == b.gpu_share &&
+           a.required_nodes == b.required_nodes && a.excluded_nodes == b.excluded_nodes;
 }
 
 bool is_choosy(const JobRecord &job, const Pool &pool) {

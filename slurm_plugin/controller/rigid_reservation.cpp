@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "slurm_plugin/controller/node_parts.h"
 #include "slurm_plugin/controller/node_room.h"
 #include "slurm_plugin/controller/reach.h"
 #include "slurm_plugin/controller/rigid_plan.h"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kRigidLookedAt = 500;
 constexpr int kPlannedMost = 8;  // the next jobs get their turn later
+constexpr int kSpreadMost = 16;  // nodes that are tried for a job of several types
 
 // Removes GPUs from one pool for its pending rigid jobs, by priority and submit time.
 class RigidReservation {
@@ -54,6 +56,7 @@ class RigidReservation {
              ++next_)
             keep_all(*by_priority_[next_]);
         if (is_hopeless(rigid)) return;
+        if (!rigid.gpus_of_types.empty()) return reserve_types_for(rigid);
         const bool is_for_one_node = rigid.nodes_requested <= 1 && rigid.nodes_most == 1;
         const std::vector<policy::NodeShare> shares =
             rigid.any_shares && !is_for_one_node ? any_shares_for(rigid) : equal_shares_for(rigid);
@@ -62,15 +65,33 @@ class RigidReservation {
             note_unserved(rigid);
             return;
         }
+        give(rigid, shares);
+    }
+
+  private:
+    void give(const JobRecord &rigid, const std::vector<policy::NodeShare> &shares) {
         for (const auto &[node, gpus] : shares) room_.give(rigid, node, gpus);
         pool_.has_pending = true;
     }
 
-  private:
+    // The same GPUs on each node, on the fewest nodes. No place is planned for such a job.
+    void reserve_types_for(const JobRecord &rigid) {
+        const int least = std::max(1, rigid.nodes_requested);
+        int most = least;
+        if (rigid.any_shares) most = rigid.nodes_most > 0 ? rigid.nodes_most : kSpreadMost;
+        for (int nodes = least; nodes <= std::min(most, least + kSpreadMost); ++nodes) {
+            const JobRecord even = spread_evenly(rigid, nodes);
+            const std::vector<policy::NodeShare> shares = equal_shares_for(even);
+            if (!shares.empty()) return give(even, shares);
+        }
+        note_unserved(rigid);
+    }
+
     // A job of the same shape that needs no more has found no place, and no place is planned for
     // this one. So a long queue of equal jobs costs little.
     [[nodiscard]] bool is_hopeless(const JobRecord &rigid) const {
-        if (rigid.gpus_requested > 0 && planned_ < kPlannedMost) return false;
+        const bool has_plan = rigid.gpus_requested > 0 && rigid.gpus_of_types.empty();
+        if (has_plan && planned_ < kPlannedMost) return false;
         return std::ranges::any_of(pool_.unserved, [&](const JobRecord *other) {
             return have_same_nodes(*other, rigid) && other->any_shares == rigid.any_shares &&
                    other->nodes_most == rigid.nodes_most &&

@@ -30,11 +30,23 @@ bool RigidRoom::has_one_type(int node) const {
     return controller::has_one_type(nodes_[static_cast<std::size_t>(node)]);
 }
 
-// Those whose GPUs the job can get; none of a part whose node stands for all.
+// Those whose GPUs the job can get; none of a part whose node stands for all, or of a node that
+// lacks a type.
 std::vector<int> RigidRoom::own_parts(const JobRecord &rigid, int node) const {
     if (!takes_all_types(rigid)) return {node};
     if (nodes_[static_cast<std::size_t>(node)].part_of >= 0) return {};
-    return all_parts(nodes_, node);
+    std::vector<int> parts = all_parts(nodes_, node);
+    if (rigid.gpus_of_types.empty()) return parts;
+    std::erase_if(parts, [&](int part) { return of_type(rigid, part) == 0; });
+    if (parts.size() != rigid.gpus_of_types.size()) parts.clear();
+    return parts;
+}
+
+// How many GPUs of the part a job of several types gets on each node (spread_evenly).
+int RigidRoom::of_type(const JobRecord &rigid, int part) const {
+    const auto &types = nodes_[static_cast<std::size_t>(part)].gpu_types;
+    return types.empty() ? 0
+                         : gpus_of_type(rigid, types.front()) / std::max(1, rigid.nodes_requested);
 }
 
 int RigidRoom::free_of(int part) const {
@@ -49,14 +61,21 @@ int RigidRoom::room_of(int part) const {
 int RigidRoom::free_on(const JobRecord &rigid, int node) const {
     if (has_one_type(node)) return free_of(node);
     int gpus = 0;
-    for (const int part : own_parts(rigid, node)) gpus += free_of(part);
+    for (const int part : own_parts(rigid, node)) {
+        const int free = free_of(part);
+        gpus += rigid.gpus_of_types.empty() ? free : std::min(free, of_type(rigid, part));
+    }
     return gpus;
 }
 
 int RigidRoom::room_on(const JobRecord &rigid, int node) const {
     if (has_one_type(node)) return room_of(node);
     int gpus = 0;
-    for (const int part : own_parts(rigid, node)) gpus += room_of(part);
+    for (const int part : own_parts(rigid, node)) {
+        const int room = room_of(part);
+        if (!rigid.gpus_of_types.empty() && room < of_type(rigid, part)) return 0;
+        gpus += room;
+    }
     return gpus;
 }
 
@@ -65,7 +84,7 @@ bool RigidRoom::is_candidate(const JobRecord &rigid, int node) const {
     const bool is_closed = pool_.free.node_gpus[index] < 0 && !nodes_[index].asleep;
     if (!pool_.has_node[index] || is_closed) return false;
     if (has_one_type(node)) {
-        if (!may_use(rigid, nodes_[index], node)) return false;
+        if (!rigid.gpus_of_types.empty() || !may_use(rigid, nodes_[index], node)) return false;
     } else {
         const std::vector<int> parts = own_parts(rigid, node);
         if (std::ranges::none_of(parts, [&](int part) {
@@ -116,7 +135,12 @@ std::vector<NodeShare> RigidRoom::split(const JobRecord &rigid, int node, int gp
         }
         return wanted;
     };
-    int left = kept - gpus + add(own, true, add(own, false, gpus));
+    int left = kept - gpus;
+    if (rigid.gpus_of_types.empty())
+        left += add(own, true, add(own, false, gpus));
+    else
+        for (const int part : own)
+            left += add({part}, true, add({part}, false, of_type(rigid, part)));
     for (const bool lent_too : {false, true}) left = add(all, lent_too, add(own, lent_too, left));
     return out;
 }

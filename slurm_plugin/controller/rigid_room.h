@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What rigid jobs can get of each node of a pool: its idle GPUs, and those that malleable jobs have
 // borrowed. A job that requests no GPU type gets GPUs of all parts of a node (node_parts.h), and is
-// placed by the record at the node's place. CPUs and memory come back from any part. Pure.
+// placed by the record at the node's place; so is one that requests several types at once. CPUs and
+// memory come back from any part. Pure.
 #pragma once
 
 #include <optional>
@@ -42,6 +43,7 @@ class RigidRoom {
   private:
     [[nodiscard]] bool has_one_type(int node) const;
     [[nodiscard]] std::vector<int> own_parts(const JobRecord &rigid, int node) const;
+    [[nodiscard]] int of_type(const JobRecord &rigid, int part) const;
     [[nodiscard]] int free_of(int part) const;
     [[nodiscard]] int room_of(int part) const;
     [[nodiscard]] std::optional<int> kept(const JobRecord &rigid, int node,

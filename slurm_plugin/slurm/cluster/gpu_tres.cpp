@@ -107,7 +107,7 @@ std::vector<std::pair<std::string, int>> gpus_by_type(std::string_view list) {
         if (!is_gpu(item)) return;
         item = item.substr(0, item.find('('));
         std::size_t name_length = 0;
-        const int count = count_of(item, name_length).value_or(0);
+        const int count = count_of(item, name_length).value_or(1);
         std::string type = kind_in(item.substr(0, name_length));
         untyped |= type.empty();
         const auto same = std::ranges::find(out, type, &std::pair<std::string, int>::first);
@@ -118,6 +118,14 @@ std::vector<std::pair<std::string, int>> gpus_by_type(std::string_view list) {
     });
     if (untyped) out.clear();
     return out;
+}
+
+int requested_gpus(std::string_view text) {
+    if (const std::optional<GpuTres> one = parse_gpu_tres(text)) return one->count;
+    int total = 0;
+    for (const auto &[type, count] : gpus_by_type(text))
+        total += std::min(count, kCountMax - total);
+    return total;
 }
 
 std::string format_gpu_tres(std::string_view like, int count) {

@@ -22,6 +22,9 @@ struct GpuTres {
 // "a100" of "gres/gpu:a100:4"; empty: any type.
 [[nodiscard]] std::string gpu_type(std::string_view text);
 
+// The number of GPUs that a job requests, of all types.
+[[nodiscard]] int requested_gpus(std::string_view text);
+
 // The types in such a list with their GPUs, each once; empty if an item has no type.
 [[nodiscard]] std::vector<std::pair<std::string, int>> gpus_by_type(std::string_view list);
 

@@ -46,9 +46,22 @@ JobPhase phase_of(uint32_t state) {
 
 bool is_set(uint16_t number) { return number != 0 && number != NO_VAL16 && number != INFINITE16; }
 
-int gpus_in(const char *tres) {
-    const auto gpus = parse_gpu_tres(bounded_text(tres));
-    return gpus ? gpus->count : 0;
+int gpus_in(const char *tres) { return requested_gpus(bounded_text(tres)); }
+
+// Of a job that requests several types at once: the GPUs of each, of the whole job.
+std::vector<controller::TypedGpus> gpus_of_types(const slurm_job_info_t &job) {
+    for (const char *tres :
+         {job.tres_per_job, job.tres_per_node, job.tres_per_task, job.tres_per_socket}) {
+        std::vector<controller::TypedGpus> types = gpus_by_type(bounded_text(tres));
+        const int all = gpus_in(tres);
+        if (all <= 0) continue;
+        if (types.size() < 2) return {};
+        const int64_t times = gpus_requested(job) / all;
+        for (auto &one : types)
+            one.second = static_cast<int>(std::min<int64_t>(one.second * times, 1 << 20));
+        return types;
+    }
+    return {};
 }
 
 // On the node's part of this type; of an unknown type: on its parts in order.
@@ -234,6 +247,7 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
     for (const char *tres :
          {job.tres_per_job, job.tres_per_node, job.tres_per_task, job.tres_per_socket})
         if (record.gpu_type.empty()) record.gpu_type = gpu_type(bounded_text(tres));
+    if (record.phase == JobPhase::pending) record.gpus_of_types = gpus_of_types(job);
     add_shares(job, record);
     record.features = bounded_text(job.features, kNameBytesMax);
     for_each_node(job.exc_node_inx, nodes.size(), [&](std::size_t node) {

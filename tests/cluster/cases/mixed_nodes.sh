@@ -34,6 +34,7 @@ served() { # MOST_LEFT GPUS OPTIONS...
 most_ever=8
 served 4 a100:5 -N1 # beside two idle ones and six of the other type on the third node
 served 4 a100:8
+served 4 a100:6,h100:2 -N1 # several types at once; the h100 are idle
 
 # It waits for the other type, of which a rigid job has all: nothing would help it.
 before=$(asked)
@@ -68,5 +69,18 @@ served 8 h100:10
 served 8 16 -N2 --gpus-per-node=8
 served 8 7 -N1 -w n2
 served 8 1 -N1 --exclusive -w n2
+# Several types at once: of each what is lent, on the same nodes.
+served 8 a100:2,h100:1 -N1 -w n1
+each() { # GRES OPTIONS...
+    local guest gres=$1
+    shift
+    guest=$(as_user sbatch --parsable -J rigid -o /dev/null --gres="$gres" "$@" --wrap 'sleep 300')
+    wait_for 60 "start of a rigid job with $gres $*" is_state "$guest" RUNNING
+    wait_for 40 "the malleable job again" has_few 8
+    scancel "$guest"
+    wait_for 120 "growth to $most_ever GPUs" runs_with "$job" "$most_ever"
+}
+each gpu:a100:3,gpu:h100:2 -w n2
+each gpu:a100:2,gpu:h100:1 -N3
 check_steps
 never_impossible

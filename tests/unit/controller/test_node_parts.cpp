@@ -140,6 +140,83 @@ TEST(a_rigid_job_of_any_type_gets_both_of_a_node) {
     }
 }
 
+// Both types of one node are lent to jobs of one type each. A job that requests several types at
+// once gets of each what it lacks, on the same nodes.
+TEST(a_rigid_job_of_several_types_gets_each_back) {
+    using Types = std::vector<TypedGpus>;
+    struct {
+        Types types;
+        int nodes;
+        bool any_shares;
+        int a100, h100;  // that the jobs keep, of 8 and 8
+    } const cases[] = {
+        {{{"a100", 1}, {"h100", 1}}, 1, false, 4, 4},
+        {{{"a100", 4}, {"h100", 4}}, 1, false, 4, 4},
+        {{{"a100", 2}, {"h100", 2}}, 2, false, 2, 2},  // of three on each
+        {{{"a100", 6}, {"h100", 4}}, 1, false, 8, 8},  // no node has six
+        {{{"a100", 6}, {"h100", 4}}, 1, true, 2, 2},   // on both nodes, three and two
+        {{{"a100", 1}, {"b200", 1}}, 1, false, 8, 8},
+        {{{"a100", 7}, {"h100", 1}}, 1, true, 8, 8},  // the MIN of one job is in the way
+    };
+    for (const auto &[types, nodes, any_shares, a100, h100] : cases) {
+        Mixed site(2, 4, 4);
+        site.malleable("a100", 8, {{0, 4}, {1, 4}});
+        site.malleable("h100", 8, {{2, 4}, {3, 4}});
+        JobRecord &waits = site.add("", 0);
+        waits.gpus_of_types = types;
+        for (const TypedGpus &one : types) waits.gpus_requested += one.second;
+        waits.nodes_requested = nodes;
+        waits.any_shares = any_shares;
+        const Plan plan = site.plan();
+        const int kept[] = {plan.targets.at(0).allotment.gpus, plan.targets.at(1).allotment.gpus};
+        const std::string what = std::to_string(types[0].second) + " " + types[1].first + " " +
+                                 std::to_string(types[1].second);
+        ck_assert_msg(kept[0] == a100 && kept[1] == h100, "%s: keep %d and %d", what.c_str(),
+                      kept[0], kept[1]);
+        ck_assert_msg(plan.pools[0].unserved.empty() == (a100 < 8), "%s", what.c_str());
+    }
+}
+
+// One type is idle: only the other comes back. A node that lacks a type is of no use.
+TEST(a_rigid_job_of_several_types_uses_idle_ones) {
+    Mixed site(2, 4, 4);
+    site.malleable("a100", 8, {{0, 4}, {1, 4}});
+    JobRecord &waits = site.add("", 5);
+    waits.gpus_of_types = {{"a100", 1}, {"h100", 4}};
+    const Plan plan = site.plan();
+    ck_assert_int_eq(plan.targets.at(0).allotment.gpus, 4);
+    ck_assert_int_eq(plan.pools[0].capacity.kept_for_rigid, 5);
+    ck_assert(may_use(waits, site.seen.nodes[3], 3));
+    waits.gpus_of_types = {{"a100", 1}, {"b200", 1}};
+    ck_assert(!may_use(waits, site.seen.nodes[3], 3));
+    Mixed plain(1, 4, 4);
+    plain.seen.nodes.push_back({.name = "n9", .gpus = 4, .partitions = {"main"}});
+    plain.seen.nodes.back().gpu_types = {"a100"};
+    plain.malleable("a100", 8, {{0, 4}, {2, 4}});
+    JobRecord &other = plain.add("", 2);
+    other.gpus_of_types = {{"a100", 1}, {"h100", 1}};
+    const Plan on_mixed = plain.plan();
+    ck_assert_int_eq(on_mixed.pools[0].capacity.node_gpus[2], 4);
+    ck_assert_int_eq(on_mixed.pools[0].capacity.node_gpus[0], 3);
+}
+
+// It has idle GPUs of both types, but not their CPUs.
+TEST(a_rigid_job_of_several_types_gets_cpus_back) {
+    for (const int cpus : {4, 6}) {
+        Mixed site(1, 4, 4, 8);
+        site.malleable("a100", 4, {{0, 4}});
+        JobRecord &waits = site.add("", 1);
+        waits.gpus_of_types = {{"h100", 1}};
+        site.seen.nodes.push_back(site.seen.nodes[1]);  // a third type
+        site.seen.nodes[2].gpu_types = {"b200"};
+        site.seen.nodes[0].parts.push_back(2);
+        waits.gpus_of_types.emplace_back("b200", 1);
+        waits.gpus_requested = 2;
+        waits.cpus_requested = cpus;
+        ck_assert_int_eq(site.target(), cpus == 4 ? 4 : 2);
+    }
+}
+
 TEST(cpus_come_back_from_jobs_of_every_type) {
     for (const bool is_on_h100 : {false, true})
         for (const std::string type : {"", "a100", "none"}) {

@@ -368,6 +368,32 @@ TEST(gpus_of_a_node_with_several_types_are_held_by_type) {
     ck_assert(shared.size() == 2 && shared[0].node == 2 && shared[1].node == 3);
 }
 
+TEST(a_job_of_several_types_requests_each) {
+    using Types = std::vector<std::pair<std::string, int>>;
+    char each[] = "gres:gpu:a100:2,gres:gpu:h100", all[] = "gres/gpu:a100:10,gres/gpu:h100:3";
+    const std::vector<NodeRecord> nodes(2);
+    slurm_job_info_t job{};
+    job.job_state = JOB_PENDING;
+    job.num_nodes = 3;
+    job.num_tasks = 4;
+    job.tres_per_node = each;
+    const auto record = [&] { return ringrt::slurm::job_record(job, nodes); };
+    ck_assert(record().gpus_of_types == Types({{"a100", 6}, {"h100", 3}}));
+    ck_assert(record().gpus_requested == 9 && record().gpu_type.empty() && !record().any_shares);
+    job.tres_per_node = nullptr;
+    job.tres_per_task = each;
+    ck_assert(record().gpus_of_types == Types({{"a100", 8}, {"h100", 4}}));
+    job.tres_per_task = nullptr;
+    job.tres_per_job = all;
+    ck_assert(record().gpus_of_types == Types({{"a100", 10}, {"h100", 3}}));
+    ck_assert(record().gpus_requested == 13 && record().any_shares);
+    char typed[] = "gres:gpu:a100:2", huge[] = "gpu:a:4000000000,gpu:b:4000000000,gpu:c:999999";
+    job.tres_per_job = typed;
+    ck_assert(record().gpus_of_types.empty() && record().gpu_type == "a100");
+    job.tres_per_job = huge;
+    ck_assert_int_gt(record().gpus_requested, 0);
+}
+
 TEST(a_job_that_waits_for_shares_needs_one_gpu_on_each_node) {
     char wanted[] = "gres/shard:2", each[] = "gres/mps:10", held[] = "shard:2(2/4,0/4)";
     char *details[] = {held};
