@@ -333,6 +333,10 @@ RpcStatus SlurmCluster::observe(controller::Observation &out) {
     if (const RpcStatus nodes = load_nodes(); nodes != RpcStatus::ok) return nodes;
     if (is_time_for_all()) {
         if (const RpcStatus jobs = load_jobs(); jobs != RpcStatus::ok) return jobs;
+        // A job that started between the two listings has CPUs and memory that count as free.
+        if (const RpcStatus nodes = load_nodes(); nodes != RpcStatus::ok) return nodes;
+        if (listed_.has_raised())
+            if (const RpcStatus jobs = load_jobs(); jobs != RpcStatus::ok) return jobs;
     } else if (const RpcStatus jobs = load_hot(); jobs != RpcStatus::ok) {
         return jobs;
     }

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -53,7 +54,9 @@ struct Slurm {
     uint32_t tasks_given = 0, sized_by = 0, released_by = 0;
     std::string tres_per_node, node_tres_given;  // the values given: kAsItIs if none was
     std::optional<int64_t> own_nice;             // in the intent: a lower value is lent
-    int node_count = 0;                          // n1, n2, ...
+    int node_count = 0;                          // n1, n2, ..., each of 16 CPUs
+    uint16_t cpus_used = 0;                      // of each
+    std::function<void()> before_jobs = [] {};   // what happens before jobs are listed
     std::string excluded_given = kAsItIs;
     int32_t excluded[3] = {-1, -1, -1};  // a range of nodes, as Slurm lists it
     uint32_t exclusions_checksum = 0;    // in the intent: the checksum of such a list
@@ -138,7 +141,10 @@ job_info_msg_t *one_job() {
 }  // namespace
 
 extern "C" {
-int slurm_load_jobs(time_t, job_info_msg_t **out, uint16_t) { return *out = one_job(), 0; }
+int slurm_load_jobs(time_t, job_info_msg_t **out, uint16_t) {
+    the_slurm.before_jobs();
+    return *out = one_job(), 0;
+}
 int slurm_load_job(job_info_msg_t **out, JobKey, uint16_t) { return *out = one_job(), 0; }
 void slurm_free_job_info_msg(job_info_msg_t *message) {
     if (message == nullptr) return;
@@ -155,11 +161,28 @@ void slurm_xfree(void **pointer) {
 int slurm_load_node(time_t, node_info_msg_t **out, uint16_t) {
     *out = new node_info_msg_t{};
     (*out)->node_array = new node_info_t[static_cast<std::size_t>(the_slurm.node_count)]{};
-    for (int i = 0; i < the_slurm.node_count; ++i)
-        (*out)->node_array[(*out)->record_count++].name =
-            strdup(("n" + std::to_string(i + 1)).c_str());
+    for (int i = 0; i < the_slurm.node_count; ++i) {
+        node_info_t &node = (*out)->node_array[(*out)->record_count++];
+        node.name = strdup(("n" + std::to_string(i + 1)).c_str());
+        node.cpus = 16;
+#if RINGRT_SLURM_AT_LEAST(25, 5)
+        node.alloc_cpus = the_slurm.cpus_used;
+#else
+        node.select_nodeinfo =
+            reinterpret_cast<dynamic_plugin_data_t *>(uintptr_t{1} + the_slurm.cpus_used);
+#endif
+    }
     return 0;
 }
+#if !RINGRT_SLURM_AT_LEAST(25, 5)
+int slurm_get_select_nodeinfo(dynamic_plugin_data_t *info, enum select_nodedata_type what,
+                              enum node_states, void *out) {
+    if (what == SELECT_NODEDATA_SUBCNT)
+        *static_cast<uint16_t *>(out) =
+            static_cast<uint16_t>(reinterpret_cast<uintptr_t>(info) - 1);
+    return 0;
+}
+#endif
 void slurm_free_node_info_msg(node_info_msg_t *message) {
     for (uint32_t i = 0; i < message->record_count; ++i) std::free(message->node_array[i].name);
     delete[] message->node_array;

@@ -95,6 +95,17 @@ TEST(a_pending_job_with_its_old_nodes_is_detected) {
     ck_assert(!job.seen.jobs.at(0).has_stale_nodes);
 }
 
+// A job starts between the listings of nodes and of jobs: it is listed as running, so its CPUs must
+// not count as free.
+TEST(the_listings_of_nodes_and_jobs_show_the_same_moment) {
+    the_slurm = {.node_count = 1};
+    SlurmCluster cluster;
+    Observation seen;
+    the_slurm.before_jobs = [] { the_slurm.cpus_used = 8; };
+    ck_assert(cluster.observe(seen) == RpcStatus::ok);
+    ck_assert_int_eq(seen.nodes.at(0).cpus_free, 8);
+}
+
 TEST(limits_are_queried_with_each_listing) {
     constexpr uint16_t kAssociations = 1, kLimits = 2;
     for (const uint16_t enforce : {kAssociations, kLimits}) {
