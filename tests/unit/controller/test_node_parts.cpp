@@ -177,7 +177,7 @@ TEST(a_rigid_job_of_several_types_gets_each_back) {
     }
 }
 
-// One type is idle: only the other comes back. A node that lacks a type is of no use.
+// One type is idle: only GPUs of the other are returned. A node that lacks a type is of no use.
 TEST(a_rigid_job_of_several_types_uses_idle_ones) {
     Mixed site(2, 4, 4);
     site.malleable("a100", 8, {{0, 4}, {1, 4}});
