@@ -57,6 +57,10 @@ struct Pool {
 // Whether Slurm would start the pending job if there were room.
 [[nodiscard]] bool waits_for_room(const JobRecord &job, double now_s);
 
+// Whether the MIN of a pending malleable job is placed like a rigid job's GPUs if its pool has
+// nodes that are powered down: the policy does not see these.
+[[nodiscard]] bool may_wake_nodes(const MalleableJob &job, double now_s);
+
 // node_room: of the observation. What pending rigid jobs get is taken from it.
 [[nodiscard]] std::vector<Pool> make_pools(const Observation &observation,
                                            const std::vector<MalleableJob> &jobs,

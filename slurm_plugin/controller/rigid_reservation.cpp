@@ -22,7 +22,8 @@ constexpr int kSpreadMost = 16;  // nodes that are tried for a job of several ty
 class RigidReservation {
   public:
     RigidReservation(Pool &pool, const Observation &observation,
-                     const std::vector<MalleableJob> &jobs, NodeRoom &node_room, Reclaim reclaim)
+                     const std::vector<MalleableJob> &jobs, NodeRoom &node_room, Reclaim reclaim,
+                     const std::vector<const JobRecord *> &waiting)
         : pool_(pool),
           observation_(observation),
           node_room_(node_room),
@@ -39,7 +40,7 @@ class RigidReservation {
             } else if (job.is_resizing()) {
                 restarting_.push_back(&job);
                 promised_min_ += job.intent.gpus_min;
-            } else {
+            } else if (std::ranges::find(waiting, job.record) == waiting.end()) {
                 by_priority_.push_back(&job);
             }
         }
@@ -55,6 +56,7 @@ class RigidReservation {
              next_ < by_priority_.size() && by_priority_[next_]->record->priority >= rigid.priority;
              ++next_)
             keep_all(*by_priority_[next_]);
+        if (rigid.intent) return reserve_min_for(rigid);
         if (is_hopeless(rigid)) return;
         if (!rigid.gpus_of_types.empty()) return reserve_types_for(rigid);
         const bool is_for_one_node = rigid.nodes_requested <= 1 && rigid.nodes_most == 1;
@@ -72,6 +74,15 @@ class RigidReservation {
     void give(const JobRecord &rigid, const std::vector<policy::NodeShare> &shares) {
         for (const auto &[node, gpus] : shares) room_.give(rigid, node, gpus);
         pool_.has_pending = true;
+    }
+
+    // The MIN of a malleable job. If nodes that are up suffice, the policy gives it these.
+    void reserve_min_for(const JobRecord &job) {
+        const std::vector<policy::NodeShare> shares = equal_shares_for(job, true).empty()
+                                                          ? equal_shares_for(job)
+                                                          : std::vector<policy::NodeShare>{};
+        if (shares.empty()) promised_min_ += job.gpus_requested;
+        if (!shares.empty()) give(job, shares);
     }
 
     // The same GPUs on each node, on the fewest nodes. No place is planned for such a job.
@@ -192,8 +203,10 @@ class RigidReservation {
 
     // Both choose the nodes on which the job could start if malleable jobs returned what they
     // borrowed: the fewest jobs to shrink, then the most free GPUs; empty: it could not start.
-    // In equal shares on the requested number of nodes (a job without GPUs: shares of none).
-    [[nodiscard]] std::vector<policy::NodeShare> equal_shares_for(const JobRecord &rigid) const {
+    // In equal shares on the requested number of nodes (a job without GPUs: shares of none); on
+    // nodes that are up only, if so requested.
+    [[nodiscard]] std::vector<policy::NodeShare> equal_shares_for(const JobRecord &rigid,
+                                                                  bool is_awake = false) const {
         struct Place {
             Lenders::Cost cost;
             int lacks = 0, node = 0;
@@ -209,6 +222,7 @@ class RigidReservation {
         int total = -promised_min_;
         for (std::size_t i = 0; i < room_.room().size(); ++i) {
             const int node = static_cast<int>(i);
+            if (is_awake && observation_.nodes[i].asleep) continue;
             if (!room_.is_candidate(rigid, node)) continue;
             const int own = node_room_.demand(rigid, node, most).gpus;
             total += std::max(most - own, room_.room_on(rigid, node));
@@ -325,7 +339,7 @@ void reserve_for_rigid(Pool &pool, const Observation &observation,
     });
     // As many as Slurm's own backfill examines: later ones have no chance yet.
     if (waiting.size() > kRigidLookedAt) waiting.resize(kRigidLookedAt);
-    RigidReservation reservation(pool, observation, jobs, node_room, reclaim);
+    RigidReservation reservation(pool, observation, jobs, node_room, reclaim, waiting);
     for (const JobRecord *rigid : waiting) reservation.reserve_for(*rigid);
 }
 

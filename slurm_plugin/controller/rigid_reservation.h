@@ -2,7 +2,8 @@
 // Removes GPUs from a pool for the rigid jobs that are pending in it, on the nodes where they could
 // start if malleable jobs returned what they borrowed: as many as they need themselves, and as many
 // as hold CPUs and memory that they need. For the first rigid job that could not start
-// that way, it takes the nodes where that job will start (rigid_plan.h).
+// that way, it takes the nodes where that job will start (rigid_plan.h). Also for the MIN of
+// pending malleable jobs that need nodes that are powered down.
 #pragma once
 
 #include <vector>

@@ -198,4 +198,57 @@ TEST(excess_gpus_of_a_lender_serve_the_next) {
     ck_assert((lenders.cost(5, 1) == Cost{}));  // no such node
 }
 
+// A job of MIN needs half of its GPUs of a node that is powered down, and half of one that another
+// job has filled. Slurm powers the node up only when the job can start.
+TEST(a_min_on_sleeping_nodes_gets_borrowed_gpus_back) {
+    struct {
+        int min, nodes;  // of the pending job
+        bool is_asleep;  // the second node; otherwise it does not exist for jobs
+        bool is_sized;   // it requests its MIN
+        Ids giving;
+    } const cases[] = {
+        {6, 2, true, true, {1}}, {6, 2, false, true, {}},
+        {6, 2, true, false, {}}, {4, 1, true, true, {}},  // the sleeping node suffices
+        {8, 2, true, true, {}},                           // the MIN of the first job is in the way
+    };
+    for (const auto &[min, nodes, is_asleep, is_sized, giving] : cases) {
+        Site site({4, 4});
+        site.seen.nodes[1].usable = false;
+        site.seen.nodes[1].asleep = is_asleep;
+        site.malleable(1, 4, {{0, 4}});
+        JobRecord &waits = site.add(is_sized ? min : 2 * min, {});
+        waits.pending_reason = PendingReason::resources;
+        waits.nodes_requested = nodes;
+        set_intent(waits, {.gpus_min = min,
+                           .gpus_max = 2 * min,
+                           .state = IntentState::released,
+                           .target = waits.gpus_requested,
+                           .run = 0});
+        const Ids given = site.giving();
+        const bool is_right = std::ranges::includes(given, giving) &&
+                              std::ranges::count(given, 1U) == std::ranges::count(giving, 1U);
+        ck_assert_msg(is_right, "MIN %d on %d nodes, asleep %d, sized %d", min, nodes, is_asleep,
+                      is_sized);
+    }
+}
+
+// Nodes that are up suffice: the policy gives the job its MIN, and the sleeping node is left alone.
+TEST(a_min_on_nodes_that_are_up_wakes_no_node) {
+    Site site({4, 4, 8});
+    site.seen.nodes[2].usable = false;
+    site.seen.nodes[2].asleep = true;
+    site.malleable(1, 8, {{0, 4}, {1, 4}});
+    JobRecord &waits = site.add(2, {});
+    waits.pending_reason = PendingReason::resources;
+    set_intent(
+        waits,
+        {.gpus_min = 2, .gpus_max = 2, .state = IntentState::released, .target = 2, .run = 0});
+    const Options options{.mode = Mode::act};
+    const auto jobs = malleable_jobs(site.seen, options);
+    const Plan plan = decide(site.seen, jobs, {}, options);
+    ck_assert_int_eq(plan.pools[0].asleep_on(2), 8);
+    ck_assert_int_eq(plan.targets.at(0).allotment.gpus, 4);
+    ck_assert_int_eq(plan.targets.at(1).allotment.gpus, 2);
+}
+
 int main() { return ringrt::test::run_all("lenders"); }
