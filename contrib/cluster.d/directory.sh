@@ -112,6 +112,8 @@ END
         if [ -n "$yaml" ]; then cp "$yaml" "$dir/malleable.yaml"; else echo 'mode: act' >"$dir/malleable.yaml"; fi
     fi
     echo "$nodes" >"$dir/run/nodes"
+    local file
+    for file in "${files[@]}"; do sed "s|@DIR@|$dir|g" "$file" >"$dir/$(basename "$file")" || exit; done
     write_env
 }
 

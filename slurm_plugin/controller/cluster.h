@@ -32,7 +32,8 @@ enum class JobPhase : uint8_t { pending, running, suspended, completing, finishe
 
 // Why Slurm keeps a job pending, as far as the controller needs it. limit: a limit that has room
 // again when a job of its user leaves. dependency: on other jobs, or on other tasks of its array
-// when the array already runs its maximum (--array=0-9%2).
+// when the array already runs its maximum (--array=0-9%2). staging: its data is copied to a burst
+// buffer.
 enum class PendingReason : uint8_t {
     none,
     begin_time,
@@ -41,6 +42,7 @@ enum class PendingReason : uint8_t {
     held,
     dependency,
     limit,
+    staging,
     other,
 };
 

@@ -76,7 +76,7 @@ void JobTracker::update(const MalleableJob &job, const std::vector<NodeRecord> &
     const bool was_edited = is_edited && was_waiting;
     is_edited = notes_edit(job);
     fence.update(*job.record, job.stage, asked, nodes, gap_end_s, now_s, was_watched);
-    if (job.stage != Stage::eligible)
+    if (job.stage != Stage::eligible || job.record->pending_reason == PendingReason::staging)
         eligible_since_s.reset();
     else if (!eligible_since_s)
         eligible_since_s = now_s;

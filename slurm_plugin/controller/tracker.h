@@ -24,13 +24,13 @@ struct JobTracker {
     Pause update_pause;  // for updates of the pending job, after a refusal
     Pause write_pause;   // for changes of its record, after a refusal
     LaunchFailures launches;
-    std::optional<Probation> probation;     // it failed and is requeued
-    Backoff growth;                         // until the next extension may be submitted
-    Backoff shrinks;                        // until its nodes may be asked to leave in place again
-    Backoff moves;                          // until it may be asked to move again
-    std::optional<double> joining_since_s;  // an extension runs and has not joined
-    double signalled_s = 0;                 // last signal of the present resize
-    std::optional<double> eligible_since_s;
+    std::optional<Probation> probation;      // it failed and is requeued
+    Backoff growth;                          // until the next extension may be submitted
+    Backoff shrinks;                         // until its nodes may be asked to leave in place again
+    Backoff moves;                           // until it may be asked to move again
+    std::optional<double> joining_since_s;   // an extension runs and has not joined
+    double signalled_s = 0;                  // last signal of the present resize
+    std::optional<double> eligible_since_s;  // without the time in which its data is staged
     // As of the start of its resize; none: not known.
     std::optional<uint64_t> constraints;
     std::string partitions;

@@ -217,6 +217,8 @@ void FakeCluster::schedule() {
             r.pending_reason = PendingReason::held;
         else if (r.begin_s > now_s_)
             r.pending_reason = PendingReason::begin_time;
+        else if (now_s_ < r.begin_s + staging_s)
+            r.pending_reason = PendingReason::staging;
         else
             queue.waiting.push_back(&r);
     }

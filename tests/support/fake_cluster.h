@@ -130,6 +130,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     double launch_s = 20;  // after this time from its start, its node can be asked about a job
     RpcStatus next_answer =
         RpcStatus::ok;             // result of the next call that changes something, then ok again
+    double staging_s = 0;          // how long data is staged before each start
     bool next_held = false;        // its user's hold interrupts the next update of a pending job
     bool next_lost = false;        // the next such call takes effect, but its answer is lost
     int calls = 0;                 // calls that change something

@@ -92,6 +92,8 @@ PendingReason waits_of(const slurm_job_info_t &job) {
             return PendingReason::resources;
         case WAIT_PRIORITY:
             return PendingReason::priority;
+        case WAIT_BURST_BUFFER_STAGING:
+            return PendingReason::staging;
         case WAIT_DEPENDENCY:
         case WAIT_DEP_INVALID:
         case WAIT_ARRAY_TASK_LIMIT:

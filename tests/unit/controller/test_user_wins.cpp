@@ -21,6 +21,21 @@ TEST(a_start_time_set_after_the_release_stands) {
     expect_all_finish(world, 500, "start time");
 }
 
+// Its data is copied to a burst buffer before each start, for longer than fit_wait_s.
+TEST(a_job_keeps_its_size_while_its_data_is_staged) {
+    World world({4, 4});
+    world.cluster.staging_s = 25;
+    const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 2000});
+    world.run(60);
+    ck_assert_msg(world.cluster.job(a).gpus_requested == 8, "%s", world.cluster.story().c_str());
+    world.cluster.submit_rigid(4, 20, 1, 1);
+    world.run(60);
+    ck_assert_msg(world.cluster.count(EventKind::downsized) == 0, "%s",
+                  world.cluster.story().c_str());
+    ck_assert_int_gt(world.cluster.count(EventKind::resized), 0);
+    expect_all_finish(world, 3000, "staging");
+}
+
 TEST(a_size_that_a_user_set_stands) {
     World world({4, 4});
     const uint32_t a = world.cluster.submit_malleable(1, 8, {.steps = 300});
