@@ -161,6 +161,17 @@ inline Allocated allocated_on(const node_info_t &node) {
 #endif
 }
 
+// How many nodes of a block the job takes at a time (topology/block, --segment); 0: it requests
+// none.
+inline int segment_of(const job_desc_msg_t &job) {
+#if RINGRT_SLURM_AT_LEAST(24, 5)
+    return job.segment_size == NO_VAL16 ? 0 : job.segment_size;
+#else
+    (void)job;
+    return 0;
+#endif
+}
+
 // Whether the description requests whole nodes (--exclusive). Unset fields are not 0 here.
 inline bool wants_whole_nodes(const job_desc_msg_t &job) { return job.shared == JOB_SHARED_NONE; }
 

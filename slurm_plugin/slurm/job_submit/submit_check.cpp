@@ -119,6 +119,9 @@ std::optional<Refusal> refuse_layout(const job_desc_msg_t &job) {
             return leave_out(shown(std::string(share).c_str()), "it has whole GPUs");
     if (mentions_gpu(bounded(job.tres_per_socket, kTresBytesMax)))
         return leave_out("--gpus-per-socket", follows);
+    // Slurm never starts a job whose number of nodes is not a multiple of it.
+    if (const int segment = segment_of(job); segment > 1)
+        return leave_out("--segment=" + std::to_string(segment), follows);
     if (wants_whole_nodes(job)) return leave_out("--exclusive", "GPUs are allocated one by one");
     return std::nullopt;
 }

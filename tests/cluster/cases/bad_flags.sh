@@ -25,6 +25,7 @@ refused 'for example 2:00' "${job[@]}" --malleable-grace=soon
 for option in --nodes=1-4 --exclusive --no-requeue --nodelist=n1 --mincpus=8; do
     refused "leave out --" "${job[@]}" "$option"
 done
+if sbatch --segment=2 --version >/dev/null 2>&1; then refused 'leave out --segment=2' "${job[@]}" --segment=2; fi # 24.05
 refused 'one task per GPU' "${job[@]}" --gpus=4 --ntasks=2
 refused 'got "--nodes=2"' "${job[@]}" --nodes=2
 refused '2 tasks and 4 GPUs a node' "${job[@]}" --ntasks-per-node=2 --gpus-per-node=4
