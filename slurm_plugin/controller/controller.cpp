@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "slurm_plugin/controller/deferral.h"
 #include "slurm_plugin/controller/reach.h"
 #include "slurm_plugin/controller/text.h"
 
@@ -30,13 +31,6 @@ std::vector<std::size_t> order_of_work(const Plan &plan) {
         return is_growth(x) && x.allotment.gain_s_per_gpu > y.allotment.gain_s_per_gpu;
     });
     return order;
-}
-
-// A record that Slurm refused (say, a site's job_modify) is not written again in each pass.
-bool is_put_off(const Action &action, const JobTracker &tracker, double now_s) {
-    const bool writes = action.kind == Kind::note || action.kind == Kind::call_off ||
-                        action.kind == Kind::make_rigid;
-    return writes && tracker.write_pause.holds(now_s);
 }
 
 }  // namespace
@@ -182,6 +176,7 @@ void Controller::forget_ended(double now_s) {
 
 double Controller::carry_out_plan(double now_s) {
     const bool is_time = clock_.is_time(observation_, jobs_, options_.interval_s, now_s);
+    update_wishes(jobs_, plan_, trackers_, now_s);
     bool fast = recovery_.is_busy(), reachable = true;
     int updates = 0;
     for (const std::size_t i : order_of_work(plan_)) {
@@ -217,6 +212,9 @@ PassContext Controller::context_of(std::size_t job, bool is_time, double now_s) 
     out.may_ask = is_time && in_flight_.may_ask(record.user_id, executor_.breaker(),
                                                 options_.resizes_in_flight, now_s);
     if (plan_.targets[job].pool < 0) return out;
+    const double askable = askable_s(plan_, plan_.targets[job], trackers_.at(record.id).wish,
+                                     policy_options(options_));
+    out.may_ask = out.may_ask && now_s >= askable;
     const Pool &pool = plan_.pools[static_cast<std::size_t>(plan_.targets[job].pool)];
     out.room_is_coming = pool.room_is_coming;
     out.gpus_per_node = std::max(1, pool.capacity.gpus_per_node);

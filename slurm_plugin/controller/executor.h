@@ -60,4 +60,12 @@ class Executor {
     Breaker breaker_;
 };
 
+// A record that Slurm refused (say, a site's job_modify) is not written again in each pass.
+[[nodiscard]] inline bool is_put_off(const Action &action, const JobTracker &tracker,
+                                     double now_s) {
+    using enum Action::Kind;
+    const bool writes = action.kind == note || action.kind == call_off || action.kind == make_rigid;
+    return writes && tracker.write_pause.holds(now_s);
+}
+
 }  // namespace ringrt::controller

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "slurm_plugin/controller/explain.h"
 
+#include "slurm_plugin/controller/deferral.h"
 #include "slurm_plugin/controller/shared_limit.h"
 #include "slurm_plugin/controller/text.h"
 #include "slurm_plugin/policy/reason.h"
@@ -11,6 +12,7 @@ namespace {
 
 struct Scene {
     double now_s = 0;
+    const Plan &plan;
     const Limits &limits;
     const Options &options;
 
@@ -39,11 +41,17 @@ std::string what_limit(const Limit &limit, const std::string &whose, const Scene
 }
 
 // What keeps the controller from asking for the size that the policy wants; empty: nothing.
-std::string what_delays(const MalleableJob &job, const Target &target, const Scene &scene) {
+std::string what_delays(const MalleableJob &job, const Target &target, const JobTracker &tracker,
+                        const Scene &scene) {
     const int gpus = target.allotment.gpus;
     if (gpus > job.record->gpus_requested && target.placeable_gpus < gpus)
         return "; waits until these GPUs are free";
     if (target.gap_contended) return "; not now: a pending job would take its place";
+    const double askable =
+        askable_s(scene.plan, target, tracker.wish, policy_options(scene.options));
+    if (askable > scene.now_s)
+        return "; not for another " + scene.until(askable) +
+               ", because a restart is expensive and other jobs may use or need these GPUs first";
     if (std::string text = what_limit(scene.limits.all, "", scene); !text.empty()) return text;
     const auto user = scene.limits.of_user.find(job.record->user_id);
     if (user != scene.limits.of_user.end())
@@ -107,14 +115,14 @@ std::string explain_running(const MalleableJob &job, const Target &target,
         const bool is_free = target.placeable_gpus == target.allotment.gpus;
         return "has " + size + ", target " + next + " on other nodes: job " +
                std::to_string(target.moves_for) + " waits for its nodes" +
-               (is_free ? what_delays(job, target, scene)
+               (is_free ? what_delays(job, target, tracker, scene)
                         : "; " + next + " on other nodes not free yet");
     }
     const std::string text =
         policy::explain(target.job, target.allotment, policy_options(scene.options));
     if (target.allotment.gpus == job.record->gpus_requested)
         return text + what_limits(job, target, tracker, scene);
-    return "has " + size + ", target " + text + what_delays(job, target, scene) +
+    return "has " + size + ", target " + text + what_delays(job, target, tracker, scene) +
            what_limits(job, target, tracker, scene);
 }
 
@@ -135,7 +143,8 @@ std::vector<Explanation> explain(const Observation &observation,
                                  const std::vector<MalleableJob> &jobs, const Plan &plan,
                                  const std::map<uint32_t, JobTracker> &trackers,
                                  const Limits &limits, const Options &options) {
-    const Scene scene{.now_s = observation.now_s, .limits = limits, .options = options};
+    const Scene scene{
+        .now_s = observation.now_s, .plan = plan, .limits = limits, .options = options};
     const JobTracker nothing;
     std::vector<Explanation> out;
     for (std::size_t i = 0; i < jobs.size(); ++i) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 namespace ringrt::controller {
 
@@ -18,6 +19,24 @@ class Pause {
 
   private:
     double until_s_ = 0;
+};
+
+// Since when the policy has wanted a job to grow, or to shrink, without a break.
+class Wish {
+  public:
+    enum class For : uint8_t { nothing, more, less };
+
+    // Call in each pass.
+    void update(For wanted, double now_s) {
+        if (wanted == for_) return;
+        for_ = wanted;
+        since_s_ = now_s;
+    }
+    [[nodiscard]] double since_s() const { return since_s_; }  // Unix time
+
+  private:
+    For for_ = For::nothing;
+    double since_s_ = 0;
 };
 
 // The pause after a called-off resize: doubles each time, up to one day.

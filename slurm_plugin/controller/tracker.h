@@ -29,6 +29,7 @@ struct JobTracker {
     Backoff shrinks;                         // until its nodes may be asked to leave in place again
     Backoff moves;                           // until it may be asked to move again
     std::optional<double> joining_since_s;   // an extension runs and has not joined
+    Wish wish;                               // for another size
     double signalled_s = 0;                  // last signal of the present resize
     std::optional<double> eligible_since_s;  // without the time in which its data is staged
     // As of the start of its resize; none: not known.

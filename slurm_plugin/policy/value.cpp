@@ -10,6 +10,10 @@ namespace {
 // Least remaining time: bounds the value of a nearly finished job.
 constexpr double kSoonest_s = 30;
 
+// If a size lasts less than two restarts, no doubling pays. At four, one pays that saves four
+// restarts in all. Between 3 and 6 it matters little (doc/policies.md).
+constexpr double kRestartsOfSize = 4;
+
 // The factor of a job's speed in its value.
 double own_time(double alone_s, const Options &options) {
     switch (options.gain) {
@@ -37,10 +41,12 @@ double remaining_s(const Job &job, int gpus, const Options &options) {
     return steps_left(job, options) * step_ms(job, gpus) / 1000 + restart;
 }
 
-// The factor is 4: if a size lasts less than two restarts, no doubling pays; at four, one pays that
-// saves four restarts in all. Between 3 and 6 it matters little (doc/policies.md).
 double size_lasts_s(const Job &job, const Options &options) {
-    return std::max(options.size_lasts_s, 4 * options.payback * job.restart_s);
+    return std::max(options.size_lasts_s, kRestartsOfSize * options.payback * job.restart_s);
+}
+
+double deferral_s(const Job &job, const Options &options) {
+    return (size_lasts_s(job, options) - options.size_lasts_s) / kRestartsOfSize;
 }
 
 Valuation::Valuation(const Job &job, const Options &options)

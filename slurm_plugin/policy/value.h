@@ -84,6 +84,13 @@ inline constexpr Param kValueParams[] = {
 // Seconds after which a size of `job` is expected to change again.
 [[nodiscard]] double size_lasts_s(const Job &job, const Options &options);
 
+// How long a resize that no pending job needs must have been wanted before it is asked. It is the
+// rule of renting or buying: idle GPUs are the rent, a restart is the price. Who waits until the
+// rent has reached the price never loses more than twice what foresight would have lost. Meanwhile
+// a job that arrives starts on these GPUs without a restart. A price that a size pays back within
+// Options::size_lasts_s is left out: other jobs change the size no sooner.
+[[nodiscard]] double deferral_s(const Job &job, const Options &options);
+
 // Seconds until the job ends on `gpus` GPUs, including a restart if the size needs one.
 [[nodiscard]] double remaining_s(const Job &job, int gpus, const Options &options);
 

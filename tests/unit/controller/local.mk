@@ -11,6 +11,7 @@ world_ldadd = libfakecluster.la $(CHECK_LIBS)
 controller_tests = \
 	tests/unit/controller/test_applications \
 	tests/unit/controller/test_array \
+	tests/unit/controller/test_deferral \
 	tests/unit/controller/test_explain \
 	tests/unit/controller/test_extension \
 	tests/unit/controller/test_fence \
@@ -81,6 +82,9 @@ tests_unit_controller_test_node_room_LDADD = $(world_ldadd)
 tests_unit_controller_test_pacing_SOURCES = tests/unit/controller/test_pacing.cpp tests/support/check.h
 tests_unit_controller_test_pacing_CPPFLAGS = $(world_cppflags)
 tests_unit_controller_test_pacing_LDADD = $(world_ldadd)
+tests_unit_controller_test_deferral_SOURCES = tests/unit/controller/test_deferral.cpp tests/support/check.h
+tests_unit_controller_test_deferral_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_deferral_LDADD = $(world_ldadd)
 
 tests_unit_controller_test_probation_SOURCES = tests/unit/controller/test_probation.cpp tests/support/check.h
 tests_unit_controller_test_probation_CPPFLAGS = $(world_cppflags)
