@@ -44,12 +44,12 @@ struct LiveTest : Training {
     }
     // A loss after that ends the base, unless all ranks have what they need in memory.
     void remove_checkpoints() {
-        std::vector<std::filesystem::path> saved;
+        std::vector<std::filesystem::path> folders;
         for (const auto &entry : std::filesystem::directory_iterator(this->checkpoints()))
             if (entry.path().filename().string().starts_with("step-"))
-                saved.push_back(entry.path());
-        ck_assert_uint_gt(saved.size(), 0);
-        for (const auto &path : saved) std::filesystem::remove_all(path);
+                folders.push_back(entry.path());
+        ck_assert_uint_gt(folders.size(), 0);
+        for (const auto &path : folders) std::filesystem::remove_all(path);
     }
     // A base of two ranks loses extensions of 1 to `ranks_most` ranks at random moments: while they
     // start, join and train.
