@@ -66,7 +66,8 @@ inline constexpr Param kValueParams[] = {
      &Options::power},
     {"doubling_size_lasts_s", 1, 604800, Options{}.size_lasts_s,
      "Time after which a size is expected to change again, which costs the next restart; four "
-     "restarts, if that is longer",
+     "restarts, if that is longer. A resize that no pending job needs then waits for a quarter of "
+     "the difference",
      &Options::size_lasts_s},
     {"doubling_steps_assumed", 1, 1e12, Options{}.steps_assumed,
      "Fewest steps left that are assumed for a job that does not report them",
