@@ -108,7 +108,7 @@ TEST(every_record_and_intent_has_its_stage) {
         seen.insert(stage);
         ++count;
     });
-    ck_assert_int_eq(count, 5 * 4 * 2 * 8 * 3 * 3);
+    ck_assert_int_eq(count, 5 * 4 * 2 * 9 * 3 * 3);
     ck_assert_uint_eq(seen.size(), kStages);
 }
 
