@@ -81,15 +81,6 @@ void add_held_on(std::span<const NodeRecord> nodes, int node, const std::string 
     }
 }
 
-// If one of its nodes was lost, Slurm lists the completing job's other nodes without their GPUs.
-int gpus_left_on_each(const slurm_job_info_t &job, const JobRecord &record) {
-    if (record.phase != JobPhase::completing) return 0;
-    if (const int gpus = gpus_in(job.tres_per_node); gpus > 0) return gpus;
-    const int nodes = std::max(
-        {1, record.nodes_requested, static_cast<int>(std::min(job.gres_detail_cnt, 1U << 16))});
-    return (record.gpus_requested + nodes - 1) / nodes;
-}
-
 // A completing job holds its GPUs until its last process has ended, on the nodes that it still has.
 void add_held_gpus(const slurm_job_info_t &job, std::span<const NodeRecord> nodes,
                    JobRecord &record) {
@@ -99,12 +90,9 @@ void add_held_gpus(const slurm_job_info_t &job, std::span<const NodeRecord> node
     for (uint32_t i = 0; i < job.gres_detail_cnt && job.gres_detail_str != nullptr; ++i)
         counts.push_back(count_gpus(bounded_text(job.gres_detail_str[i])));
     const bool aligned = counts.size() == held.size();
-    int most = counts.empty() ? 0 : *std::ranges::max_element(counts);
-    const bool is_listed = most > 0;
-    if (!is_listed) most = gpus_left_on_each(job, record);
+    const int most = counts.empty() ? 0 : *std::ranges::max_element(counts);
     for (std::size_t i = 0; i < held.size(); ++i) {
-        std::vector<controller::TypedGpus> types{
-            {record.gpu_type, aligned && is_listed ? counts[i] : most}};
+        std::vector<controller::TypedGpus> types{{record.gpu_type, aligned ? counts[i] : most}};
         if (aligned && !nodes[held[i]].parts.empty())
             if (auto known = gpus_by_type(bounded_text(job.gres_detail_str[i])); !known.empty())
                 types = std::move(known);

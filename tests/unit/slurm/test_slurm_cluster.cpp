@@ -3,7 +3,6 @@
 #include <slurm/slurm_errno.h>
 
 #include "slurm_plugin/slurm/cluster/slurm_cluster.h"
-#include "slurm_plugin/slurm/cluster/slurm_records.h"
 #include "tests/support/check.h"
 #include "tests/unit/slurm/one_job.h"
 
@@ -105,29 +104,6 @@ TEST(the_listings_of_nodes_and_jobs_show_the_same_moment) {
     the_slurm.before_jobs = [] { the_slurm.cpus_used = 8; };
     ck_assert(cluster.observe(seen) == RpcStatus::ok);
     ck_assert_int_eq(seen.nodes.at(0).cpus_free, 8);
-}
-
-// As 22.05.8 lists a job whose other node never booted (ResumeTimeout).
-TEST(a_completing_job_that_lost_a_node_holds_its_other_gpus) {
-    using Held = std::vector<std::pair<int, int>>;
-    const std::vector<ringrt::controller::NodeRecord> nodes{{.gpus = 4}, {.gpus = 4}};
-    char each[] = "gres:gpu:3", all[] = "gres:gpu:5", nothing[] = "";
-    char *details[] = {nothing, nothing};
-    int32_t on[] = {0, 0, -1};
-    slurm_job_info_t job{.gres_detail_cnt = 2, .gres_detail_str = details, .node_inx = on};
-    job.job_state = JOB_PENDING | JOB_COMPLETING;
-    job.num_nodes = job.num_tasks = 1;
-    job.tres_per_node = each;
-    const auto held = [&] { return ringrt::slurm::job_record(job, nodes).gpus_on_node; };
-    ck_assert(held() == Held({{0, 3}}));
-    job.tres_per_node = nullptr;
-    job.tres_per_job = all;
-    ck_assert(held() == Held({{0, 3}}));
-    job.tres_per_job = nullptr;
-    ck_assert(held().empty());
-    job.tres_per_node = each;
-    job.job_state = JOB_RUNNING;
-    ck_assert(held().empty());
 }
 
 TEST(limits_are_queried_with_each_listing) {
