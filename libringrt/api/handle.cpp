@@ -24,32 +24,18 @@ CommunicatorConfig communicator_config(const Settings &settings) {
 namespace {
 
 void make_resizer(ringrt_t &rt) {
-    const Settings &settings = rt.settings;
-    rt.resizer = std::make_unique<live::Resizer>(
-        live::ResizerOptions{
-            .extension = settings.is_extension,
-            .job = settings.job,
-            .rank = settings.rank,
-            .size = settings.size,
-            .local_rank = settings.local_rank,
-            .directory = settings.checkpoint_dir,
-            .timeout_ms = settings.timeout_ms,
-            .start_timeout_ms = settings.start_timeout_ms,
-            .node = records::node_checksum(node_label()),
-            .use =
-                [&rt](Communicator &present) {
-                    const bool outside = rt.settings.is_extension && &present == &rt.own;
-                    rt.group.use(present, outside);
-                    if (rt.reducer) rt.reducer->use(present);
-                    if (!outside)
-                        (void)present.set_stream(rt.stream);  // its calls report a failure
-                },
-            .asked_to_leave = [&rt] { return rt.aborted || rt.boundary->asked_to_leave(); },
-            .layout = [&rt] { return rt.boundary->layout_hash(); },
-            .gpu = [&rt] { return rt.registered.gpu(); },
-            .keep = [&rt] { return rt.boundary->ranks_to_keep(); },
-            .copy_steps = settings.live_copy_steps},
-        rt.own, rt.registered.buffers(), rt.rows);
+    live::ResizerOptions options = rt.boundary->resizer_options();
+    options.use = [&rt](Communicator &present) {
+        const bool outside = rt.settings.is_extension && &present == &rt.own;
+        rt.group.use(present, outside);
+        if (rt.reducer) rt.reducer->use(present);
+        if (!outside) (void)present.set_stream(rt.stream);  // its calls report a failure
+    };
+    options.asked_to_leave = [&rt] { return rt.aborted || rt.boundary->asked_to_leave(); };
+    options.layout = [&rt] { return rt.boundary->layout_hash(); };
+    options.gpu = [&rt] { return rt.registered.gpu(); };
+    rt.resizer = std::make_unique<live::Resizer>(std::move(options), rt.own,
+                                                 rt.registered.buffers(), rt.rows);
     rt.boundary->set_resizer(rt.resizer.get());
 }
 

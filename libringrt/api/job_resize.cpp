@@ -98,31 +98,21 @@ Status resize(ringrt_job_t &job, ringrt_comm_t *&comm, uint64_t &step, int &root
 }  // namespace
 
 Status make_resizer(ringrt_job_t &job) {
-    const Settings &settings = job.settings;
     if (const int made = checkpoint::make_directories(checkpoint::real_files(), directory_of(job));
         made < 0)  // ranks meet in files there
         return checkpoint::write_failure(made, directory_of(job));
-    job.resizer = std::make_unique<live::Resizer>(
-        live::ResizerOptions{
-            .extension = settings.is_extension,
-            .job = settings.job,
-            .rank = settings.rank,
-            .size = settings.size,
-            .local_rank = settings.local_rank,
-            .directory = directory_of(job),
-            .timeout_ms = settings.timeout_ms,
-            .start_timeout_ms = job.comm->start_timeout_ms,
-            .node = records::node_checksum(node_label()),
-            .use =
-                [&job](Communicator &present) {
-                    const bool is_own = &present == &job.comm->communicator;
-                    job.group.use(present, job.settings.is_extension && is_own);
-                },
-            .asked_to_leave = [&job] { return job.comm->aborted || job.live.asked_to_leave(); },
-            .layout = [&job] { return job.live.layout_hash(buffers_of(job), kind_of(job)); },
-            .gpu = [] { return -1; },  // NCCL starts with the program's communicator
-            .keep = [&job] { return job.job.slurm().ranks_to_keep(); }},
-        job.comm->communicator, buffers_of(job), job.no_rows);
+    live::ResizerOptions options = job.live.resizer_options();
+    options.directory = directory_of(job);
+    options.start_timeout_ms = job.comm->start_timeout_ms;
+    options.use = [&job](Communicator &present) {
+        const bool is_own = &present == &job.comm->communicator;
+        job.group.use(present, job.settings.is_extension && is_own);
+    };
+    options.asked_to_leave = [&job] { return job.comm->aborted || job.live.asked_to_leave(); };
+    options.layout = [&job] { return job.live.layout_hash(buffers_of(job), kind_of(job)); };
+    options.gpu = [] { return -1; };  // NCCL starts with the program's communicator
+    job.resizer = std::make_unique<live::Resizer>(std::move(options), job.comm->communicator,
+                                                  buffers_of(job), job.no_rows);
     job.live.use(job.resizer.get());
     return job.live.start();
 }

@@ -3,6 +3,20 @@
 
 namespace ringrt::job {
 
+live::ResizerOptions LiveStep::resizer_options() const {
+    return {.extension = settings_.is_extension,
+            .job = settings_.job,
+            .rank = settings_.rank,
+            .size = settings_.size,
+            .local_rank = settings_.local_rank,
+            .directory = settings_.checkpoint_dir,
+            .timeout_ms = settings_.timeout_ms,
+            .start_timeout_ms = settings_.start_timeout_ms,
+            .node = records::node_checksum(node_label()),
+            .keep = [this] { return job_.slurm().ranks_to_keep(); },
+            .copy_steps = settings_.live_copy_steps};
+}
+
 Status LiveStep::start() {
     return resizer_ && resizer_->is_extension() ? sigterm_.start(SIGTERM) : Status{};
 }

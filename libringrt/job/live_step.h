@@ -17,6 +17,8 @@ class LiveStep {
     LiveStep(const Settings &settings, Group &group, Job &job)
         : settings_(settings), group_(group), job_(job) {}
 
+    // What every resizer of this job needs. The caller adds the rest.
+    [[nodiscard]] live::ResizerOptions resizer_options() const;
     // Call before start().
     void use(live::Resizer *resizer) { resizer_ = resizer; }
     [[nodiscard]] live::Resizer *resizer() const { return resizer_; }

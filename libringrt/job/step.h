@@ -42,10 +42,9 @@ class StepBoundary {
     void set_resizer(live::Resizer *resizer) { live_.use(resizer); }
     // At the end of training: true if this rank is of those that end together.
     bool finish_resizing() { return live_.finish(); }
+    live::ResizerOptions resizer_options() const { return live_.resizer_options(); }
     // For an extension's rank.
     bool asked_to_leave() const { return live_.asked_to_leave(); }
-    // On rank 0: the ranks that the base is asked to keep; 0: no order.
-    uint32_t ranks_to_keep() const { return job_.slurm().ranks_to_keep(); }
     // Hash in which extensions must agree: LiveStep's, and gradients.
     uint64_t layout_hash() const;
 

@@ -113,11 +113,13 @@ Status Resizer::voted(const std::vector<Vote> &votes, Position &position, bool *
             return {};
         case Act::transfer:
             return widen(position);
-        case Act::settle:
+        case Act::settle: {
             hand_over_rows();
-            leave_level();
-            RINGRT_TRY(settle(position));
+            const bool later = finishes_in_background();
+            if (!later) (void)present().finish();  // a loss from now on does not matter
+            RINGRT_TRY(settle(position, later));
             return rows_status();
+        }
         case Act::leave:
             *left = true;
             hand_over_rows();

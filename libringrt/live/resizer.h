@@ -112,9 +112,9 @@ class Resizer {
     void form();
     void drop_forming();
     void adopt();
-    void drop_above(int level);
-    void leave_level();
-    void close_in_background(std::vector<std::unique_ptr<Communicator>> dropped, bool ends);
+    void drop_above(int level, bool finish_top = false);
+    [[nodiscard]] bool finishes_in_background();
+    void close_in_background(std::vector<std::unique_ptr<Communicator>> dropped, bool finish_first);
     Status transfer(Communicator &over, Header &header);
     Status widen(const Position &position);
     [[nodiscard]] bool is_copy_due(uint64_t step) const;
@@ -123,7 +123,7 @@ class Resizer {
     Status go_back(Position &position);
     void hand_over_rows();
     [[nodiscard]] Status rows_status() const;
-    Status settle(Position &position);
+    Status settle(Position &position, bool finish_top = false);
     Status settle_once(Position &position);
     Status meet(Position &position);
     Status join(Position &position);
@@ -150,7 +150,6 @@ class Resizer {
     bool released_ = false;
     std::vector<std::unique_ptr<Forming>> retired_;  // called off, but not yet ended
     std::thread closing_;                            // destroys dropped levels
-    bool is_ending_ = false;  // the present level is left as planned, and finished in `closing_`
     int newest_rank_ = -1;
     bool ended_ = false, told_of_loss_ = false;
     bool was_member_ = false;

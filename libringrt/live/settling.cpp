@@ -32,36 +32,34 @@ uint64_t common_copy(const std::vector<Position> &all, int base) {
 
 }  // namespace
 
-void Resizer::drop_above(int level) {
+// `finish_top`: all ranks of the uppermost level leave it as planned.
+void Resizer::drop_above(int level, bool finish_top) {
     drop_forming();
     if (level < 0) rows_.drop();
     std::vector<std::unique_ptr<Communicator>> dropped;  // until no operation uses them
     while (static_cast<int>(above_.size()) > std::max(level, 0)) {
-        if (above_.back() && !is_ending_) above_.back()->abort();
+        if (above_.back() && !finish_top) above_.back()->abort();
         dropped.push_back(std::move(above_.back()));
         above_.pop_back();
     }
     options_.use(present());
-    close_in_background(std::move(dropped), std::exchange(is_ending_, false));
+    close_in_background(std::move(dropped), finish_top);
 }
 
 // After a vote. A rank may not have all votes yet: no rank closes the present level before all are
-// done with it. Ranks that stay do not wait for that here, because on a busy node a rank may wait
-// long for its turn. They wait for each other in the settling. A GPU's part ends in this thread.
-void Resizer::leave_level() {
-    is_ending_ = !above_.empty() && !present().is_on_gpu();
-    if (!is_ending_) (void)present().finish();  // a loss from now on does not matter
-}
+// done with it. Ranks that stay need not wait for that before the settling, because on a busy node
+// a rank may wait long for its turn. A GPU's part ends in this thread.
+bool Resizer::finishes_in_background() { return !above_.empty() && !present().is_on_gpu(); }
 
 // Closing sockets, threads and shared memory takes milliseconds, for which the other ranks would
-// wait in the settling. The levels dropped earlier are closed by now. `ends`: the first of them is
-// left by all its ranks.
-void Resizer::close_in_background(std::vector<std::unique_ptr<Communicator>> dropped, bool ends) {
+// wait in the settling. The levels dropped earlier are closed by now.
+void Resizer::close_in_background(std::vector<std::unique_ptr<Communicator>> dropped,
+                                  bool finish_first) {
     if (dropped.empty()) return;
     if (closing_.joinable()) closing_.join();
     auto all = std::make_shared<decltype(dropped)>(std::move(dropped));
-    const auto close = [all, ends] {
-        if (ends) (void)all->front()->finish();
+    const auto close = [all, finish_first] {
+        if (finish_first) (void)all->front()->finish();
         all->clear();
     };
     try {
@@ -106,9 +104,9 @@ void Resizer::rows_loaded() {
     copies_.clear();
 }
 
-Status Resizer::settle(Position &position) {
+Status Resizer::settle(Position &position, bool finish_top) {
     for (;;) {
-        drop_above(machine_.level());
+        drop_above(machine_.level(), std::exchange(finish_top, false));
         Status settled = settle_once(position);
         if (settled.ok()) {
             (void)machine_.settled();
