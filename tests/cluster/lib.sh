@@ -154,8 +154,9 @@ start_slurmctld() {
 injected() { echo "# injected $1"; }
 
 # The controller's host: the plugin in slurmctld, or ringrtd ($host is plugin or daemon).
-controller_log=$dir/log/slurmctld.log controller_daemon=slurmctld
-[ "$host" = plugin ] || controller_log=$dir/log/ringrtd.log controller_daemon=ringrtd
+controller_daemon=slurmctld
+[ "$host" = plugin ] || controller_daemon=ringrtd
+controller_log=$dir/log/$controller_daemon.log
 reload() { # reloads malleable.yaml and reopens the logs
     if [ "$host" = plugin ]; then timeout 10 scontrol reconfigure; else kill -HUP "$("$cluster" daemon "$dir" pid ringrtd)"; fi
 }
@@ -173,3 +174,16 @@ set_yaml() { # TEXT: becomes malleable.yaml, read at once
     reload
 }
 logged() { grep -q "$1" "$controller_log"; }
+
+# From here on all of this file refers to the cluster $dir, which is another one than the case began with.
+use_cluster() {
+    # shellcheck disable=SC1091
+    . "$dir/env"
+    controller_log=$dir/log/$controller_daemon.log
+    wait_for 20 "controller" logged 'mode act'
+}
+second_cluster() { # OPTIONS... of contrib/cluster start. It ends with the case.
+    dir=$("$cluster" start --plugin-dir "$plugins" --malleable --host "$host" --yaml "$work/malleable.yaml" "$@") || fail "no second cluster"
+    trap 'ended=$?; "$cluster" stop "$dir"; exit "$ended"' EXIT
+    use_cluster
+}

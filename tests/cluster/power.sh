@@ -21,16 +21,9 @@ for way in down up; do printf '#!/bin/bash\nexec %s/power %s "$1"\n' "$work" $wa
 chmod 755 "$work"/power*
 
 power_site_up() { # OPTIONS... of contrib/cluster
-    cp "$dir/malleable.yaml" "$work/malleable.yaml"
-    dir=$("$cluster" start --dir "$work/cluster" --plugin-dir "$plugins" --malleable --host "$host" --yaml "$work/malleable.yaml" \
+    second_cluster --dir "$work/cluster" \
         --conf "SuspendProgram=$work/power_down" --conf "ResumeProgram=$work/power_up" --conf SuspendTimeout=2 --conf ResumeTimeout=25 \
-        --conf SuspendTime=3600 "$@") || fail "no second cluster"
-    trap 'ended=$?; "$cluster" stop "$dir"; exit "$ended"' EXIT
-    # shellcheck disable=SC1091
-    . "$dir/env"
-    controller_log=$dir/log/slurmctld.log
-    [ "$host" = plugin ] || controller_log=$dir/log/ringrtd.log
-    wait_for 20 "controller" logged 'mode act'
+        --conf SuspendTime=3600 "$@"
 }
 node_is() { [[ $(timeout 10 scontrol -o show node "$1" | sed -n 's/.* State=\([^ ]*\).*/\1/p') == *$2* ]]; } # NODE STATE
 times_woken() { grep -c "^up" "$work/powered"; }

@@ -3,7 +3,6 @@
 # the cases site_*, after lib.sh.
 # shellcheck shell=bash disable=SC2034,SC2154
 
-# From here on all of lib.sh refers to the site.
 site_up() { # OPTIONS... of contrib/cluster
     dir=$("$cluster" start --site --plugin-dir "$plugins" --malleable --host "$host" --yaml "$work/malleable.yaml" "$@" 2>"$work/site.err")
     case $? in
@@ -13,11 +12,7 @@ site_up() { # OPTIONS... of contrib/cluster
     esac
     trap '"$cluster" stop "$dir"' EXIT
     trap 'exit 1' INT TERM
-    # shellcheck disable=SC1091
-    . "$dir/env"
-    controller_log=$dir/log/slurmctld.log
-    [ "$host" = plugin ] || controller_log=$dir/log/ringrtd.log
-    wait_for 20 "controller" logged 'mode act'
+    use_cluster
 }
 
 as() { "$cluster" as "$dir" "$@"; } # USER CMD...

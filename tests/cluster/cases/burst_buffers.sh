@@ -27,14 +27,8 @@ function slurm_bb_job_teardown(id) return note("teardown", id) end
 function slurm_bb_get_status() return slurm.SUCCESS, "" end
 END
 echo Directive=BB_LUA >"$work/burst_buffer.conf"
-cp "$dir/malleable.yaml" "$work/malleable.yaml"
-dir=$("$cluster" start --plugin-dir "$plugins" --malleable --host "$host" --yaml "$work/malleable.yaml" --nodes 2 \
-    --file "$work/burst_buffer.lua" --file "$work/burst_buffer.conf" --conf BurstBufferType=burst_buffer/lua) || fail "no second cluster"
-trap 'ended=$?; "$cluster" stop "$dir"; exit "$ended"' EXIT
-. "$dir/env"
-controller_log=$dir/log/slurmctld.log
-[ "$host" = plugin ] || controller_log=$dir/log/ringrtd.log
-wait_for 20 "controller" logged 'mode act'
+second_cluster --nodes 2 \
+    --file "$work/burst_buffer.lua" --file "$work/burst_buffer.conf" --conf BurstBufferType=burst_buffer/lua
 staged() { [ "$(grep -c "^in $job\$" "$stages/log")" = "$1" ]; }
 
 { head -n 1 "$plain_job" && echo '#BB_LUA stage the data' && tail -n +2 "$plain_job"; } >"$work/job.sh"

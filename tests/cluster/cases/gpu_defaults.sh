@@ -2,11 +2,7 @@
 # A site that gives each GPU a quarter of its node's CPUs and memory (DefCpuPerGPU, DefMemPerGPU). Two malleable
 # jobs have a node each. A rigid job of one GPU that needs three quarters of a node's CPUs, or of its memory,
 # gets three GPUs back of one of them, and not two.
-site=$("$cluster" start --plugin-dir "$plugins" --malleable --host "$host" --nodes 2 --yaml "$dir/malleable.yaml" \
-    --conf SelectTypeParameters=CR_Core_Memory --conf DefCpuPerGPU=4 --conf DefMemPerGPU=4096) || fail "no second cluster"
-trap 'ended=$?; "$cluster" stop "$site"; exit "$ended"' EXIT
-dir=$site
-. "$dir/env"
+second_cluster --nodes 2 --conf SelectTypeParameters=CR_Core_Memory --conf DefCpuPerGPU=4 --conf DefMemPerGPU=4096
 user=nobody
 [ "$(timeout 10 scontrol -o show node n1 | grep -o 'CPUTot=[0-9]* \|RealMemory=[0-9]* ' | tr -d '\n')" = "CPUTot=16 RealMemory=16384 " ] ||
     fail "other nodes than expected"

@@ -6,11 +6,7 @@
 . "$here/live.sh"
 user=nobody steps=600
 printf '%s\nresize: live\n' "$(cat "$work/malleable.yaml")" >"$work/live.yaml"
-dir=$("$cluster" start --plugin-dir "$plugins" --malleable --host "$host" --nodes 2 --gpus a100:4+h100:2,a100:2+h100:4 \
-    --yaml "$work/live.yaml") || fail "no second cluster"
-trap 'ended=$?; "$cluster" stop "$dir"; exit "$ended"' EXIT
-. "$dir/env"
-wait_for 20 "controller" grep -qsE 'mode act' "$dir/log/slurmctld.log" "$dir/log/ringrtd.log"
+second_cluster --nodes 2 --gpus a100:4+h100:2,a100:2+h100:4 --yaml "$work/live.yaml"
 start_base() { # NAME OPTIONS...: sets $base and $directory
     directory=$work/$1
     mkdir -p "$directory" && chown "$user" "$directory"

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # At a site that allocates memory: a rigid job that needs memory gets back what a malleable job holds with its
 # borrowed GPUs. The malleable job does not grow onto GPUs whose memory another job has.
-site=$("$cluster" start --plugin-dir "$plugins" --malleable --host "$host" --nodes 2 --yaml "$dir/malleable.yaml" \
-    --conf SelectTypeParameters=CR_Core_Memory --conf DefMemPerCPU=256) || fail "no second cluster"
-trap 'ended=$?; "$cluster" stop "$site"; exit "$ended"' EXIT
-dir=$site
-. "$dir/env"
+second_cluster --nodes 2 --conf SelectTypeParameters=CR_Core_Memory --conf DefMemPerCPU=256
 user=nobody
 mb=$(timeout 10 scontrol -o show node n1 | grep -o 'RealMemory=[0-9]*' | cut -d= -f2)
 submit() { as_user timeout 20 sbatch --parsable -o /dev/null "$@" --wrap 'sleep 300'; }

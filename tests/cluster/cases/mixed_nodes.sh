@@ -3,11 +3,7 @@
 # gets GPUs of its own type back while others are idle beside them, and jobs without a type use both.
 # seconds: 600
 user=nobody
-dir=$("$cluster" start --plugin-dir "$plugins" --malleable --host "$host" --nodes 3 --gpus a100:6+h100:2,a100:6+h100:2,a100:2+h100:6 \
-    --yaml "$work/malleable.yaml") || fail "no second cluster"
-trap 'ended=$?; "$cluster" stop "$dir"; exit "$ended"' EXIT
-. "$dir/env"
-wait_for 20 "controller" grep -qsE 'mode act' "$dir/log/slurmctld.log" "$dir/log/ringrtd.log"
+second_cluster --nodes 3 --gpus a100:6+h100:2,a100:6+h100:2,a100:2+h100:6
 asked() { grep -c "\"job\":$job,\"event\":\"asked\"" "$dir/log/malleable_events.jsonl"; }
 has_few() { is_state "$job" RUNNING && [ "$(gpus_of "$job")" -le "$1" ]; }
 never_impossible() { ! grep -q 'BadConstraints' "$dir/log/malleable_events.jsonl" || fail "a size was impossible"; }

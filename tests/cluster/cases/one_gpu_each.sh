@@ -37,12 +37,8 @@ for odd in 5,4 7,6; do
 done
 scancel_all
 
-dir=$("$cluster" start --plugin-dir "$plugins" --malleable --host "$host" --nodes 5 --gpus 6 --yaml "$work/malleable.yaml") ||
-    fail "no second cluster"
-trap 'ended=$?; "$cluster" stop "$dir"; exit "$ended"' EXIT
-. "$dir/env"
+second_cluster --nodes 5 --gpus 6
 directory=$work/six
-wait_for 20 "controller" grep -qsE 'mode act' "$dir/log/slurmctld.log" "$dir/log/ringrtd.log"
 try 16 4
 try 16 4 --gpus-per-node=4
 try 10 2

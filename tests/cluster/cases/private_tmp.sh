@@ -8,14 +8,9 @@ user=nobody
 # A job sees nothing that is in the node's /tmp, and slurmd accepts no BasePath there.
 private=$(mktemp -d /var/tmp/ringrt-XXXXXX) && chmod 755 "$private" || fail "no directory"
 printf 'AutoBasePath=true\nBasePath=@DIR@/private\n' >"$work/job_container.conf"
-cp "$dir/malleable.yaml" "$work/malleable.yaml"
-dir=$("$cluster" start --dir "$private/c" --plugin-dir "$plugins" --malleable --host "$host" --yaml "$work/malleable.yaml" --nodes 2 \
-    --file "$work/job_container.conf" --conf JobContainerType=job_container/tmpfs --conf PrologFlags=Contain) || fail "no second cluster"
+second_cluster --dir "$private/c" --nodes 2 --file "$work/job_container.conf" \
+    --conf JobContainerType=job_container/tmpfs --conf PrologFlags=Contain
 trap 'ended=$?; "$cluster" stop "$dir"; rm -rf "$private"; exit "$ended"' EXIT
-. "$dir/env"
-controller_log=$dir/log/slurmctld.log
-[ "$host" = plugin ] || controller_log=$dir/log/ringrtd.log
-wait_for 20 "controller" logged 'mode act'
 work=$private
 
 {

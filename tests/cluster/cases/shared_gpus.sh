@@ -15,11 +15,7 @@ refused() { # EXPECTED SBATCH_OPTIONS...
 
 shared() { # KIND PER_GPU
     local kind=$1 per_gpu=$2 guest guest2 guest3 before
-    dir=$("$cluster" start --plugin-dir "$plugins" --malleable --host "$host" --nodes 2 --gres "$kind:$((4 * per_gpu))" \
-        --yaml "$work/malleable.yaml") || fail "no cluster with $kind"
-    trap 'ended=$?; "$cluster" stop "$dir"; exit "$ended"' EXIT
-    . "$dir/env"
-    wait_for 20 "controller" grep -qsE 'mode act' "$dir/log/slurmctld.log" "$dir/log/ringrtd.log"
+    second_cluster --nodes 2 --gres "$kind:$((4 * per_gpu))"
     refused "--malleable: leave out $kind:1: it has whole GPUs" --gres="$kind:1"
 
     start_job "$kind" --malleable=1:8 -- 100000 100

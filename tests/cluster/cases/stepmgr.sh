@@ -4,14 +4,7 @@
 # seconds: 400
 sbatch --stepmgr --version >/dev/null 2>&1 || skip "this Slurm has no --stepmgr"
 user=nobody
-cp "$dir/malleable.yaml" "$work/malleable.yaml"
-dir=$("$cluster" start --plugin-dir "$plugins" --malleable --host "$host" --yaml "$work/malleable.yaml" --nodes 2 \
-    --conf PrologFlags=Contain --conf SlurmctldParameters=enable_stepmgr) || fail "no second cluster"
-trap 'ended=$?; "$cluster" stop "$dir"; exit "$ended"' EXIT
-. "$dir/env"
-controller_log=$dir/log/slurmctld.log
-[ "$host" = plugin ] || controller_log=$dir/log/ringrtd.log
-wait_for 20 "controller" logged 'mode act'
+second_cluster --nodes 2 --conf PrologFlags=Contain --conf SlurmctldParameters=enable_stepmgr
 
 start_job managed --stepmgr --malleable=1:8 -- 100000 100
 wait_for 60 "run with 8 GPUs" runs_with "$job" 8

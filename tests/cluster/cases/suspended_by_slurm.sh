@@ -2,16 +2,10 @@
 # A site that preempts by suspending (PreemptMode=SUSPEND,GANG). A job of a higher partition needs the CPUs of a
 # malleable job just after that was asked for a checkpoint, for longer than its grace time. The resize is called
 # off, nothing ends the suspended job, and after it is resumed a rigid job gets its GPUs.
-cp "$dir/malleable.yaml" "$work/malleable.yaml"
-dir=$("$cluster" start --plugin-dir "$plugins" --malleable --host "$host" --yaml "$work/malleable.yaml" --nodes 2 \
+second_cluster --nodes 2 \
     --conf PreemptType=preempt/partition_prio --conf PreemptMode=SUSPEND,GANG \
     --conf "PartitionName=main Nodes=ALL Default=YES DefaultTime=1:00:00 OverSubscribe=FORCE:1 PriorityTier=1" \
-    --conf "PartitionName=high Nodes=ALL DefaultTime=1:00:00 OverSubscribe=FORCE:1 PriorityTier=10") || fail "no second cluster"
-trap 'ended=$?; "$cluster" stop "$dir"; exit "$ended"' EXIT
-. "$dir/env"
-controller_log=$dir/log/slurmctld.log
-[ "$host" = plugin ] || controller_log=$dir/log/ringrtd.log
-wait_for 20 "controller" logged 'mode act'
+    --conf "PartitionName=high Nodes=ALL DefaultTime=1:00:00 OverSubscribe=FORCE:1 PriorityTier=10"
 
 # Its step takes longer than the preemptor needs to start, and the preemptor longer than the grace time.
 start_job suspended --malleable=1:8 --malleable-grace=0:08 -- 100000 6000

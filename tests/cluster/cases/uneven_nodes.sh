@@ -3,11 +3,7 @@
 # some nodes only, or do not divide evenly by nodes, get borrowed GPUs back.
 # seconds: 500
 user=nobody
-dir=$("$cluster" start --plugin-dir "$plugins" --malleable --host "$host" --gpus 2,4,8 --yaml "$dir/malleable.yaml") ||
-    fail "no second cluster"
-trap 'ended=$?; "$cluster" stop "$dir"; exit "$ended"' EXIT
-. "$dir/env"
-wait_for 20 "controller" grep -qsE 'mode act' "$dir/log/slurmctld.log" "$dir/log/ringrtd.log"
+second_cluster --gpus 2,4,8
 asked() { grep -c "\"job\":$job,\"event\":\"asked\"" "$dir/log/malleable_events.jsonl"; }
 has_few() { is_state "$job" RUNNING && [ "$(gpus_of "$job")" -le "$1" ]; }
 
