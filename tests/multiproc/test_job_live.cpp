@@ -12,20 +12,14 @@ namespace {
 
 using Training = LiveTest<LiveHandles>;
 
-void expect_left(Training &training, int job, int signal) {
-    training.job(job).signal(0, signal);
-    for (int status : training.job(job).wait(20 * kTimeoutScale))
-        ck_assert_int_eq(status, kHasLeft);
-}
-
 // One rank, then two, four, two and one.
 void double_and_halve(Training &training) {
     training.grow(0, 1, 1);
     training.grow(1, 1, 2);
     training.grow(2, 2, 4);
-    expect_left(training, 2, SIGURG);
+    training.expect_left(2, SIGURG);
     ck_assert(training.await_size(2));
-    expect_left(training, 1, SIGTERM);
+    training.expect_left(1, SIGTERM);
     ck_assert(training.await_size(1));
     training.expect_trained(1);
     ck_assert_int_eq(training.recoveries(), 0);
@@ -58,9 +52,9 @@ TEST(one_rank_grows_to_three_and_the_first_extension_leaves) {
         training.grow(0, 1, 1);
         training.grow(1, 1, 2);
         training.grow(2, 1, 3);
-        expect_left(training, 1, SIGURG);
+        training.expect_left(1, SIGURG);
         ck_assert(training.await_size(2));  // the second joins again
-        expect_left(training, 2, SIGURG);
+        training.expect_left(2, SIGURG);
         training.expect_trained(1);
     }
 }
@@ -141,18 +135,7 @@ TEST(a_rank_that_is_behind_gets_the_newer_state) {
 
 TEST(a_lost_extension_costs_no_step_and_the_other_one_rejoins) {
     Training training;
-    training.grow(0, 2, 2);
-    training.grow(1, 1, 3);
-    training.grow(2, 2, 5);
-    const uint64_t step = training.step();
-    kill(training.job(2).pid(1), SIGKILL);
-    usleep(20000);
-    training.forget(2);
-    ck_assert(training.await_size(3));
-    ck_assert_uint_ge(training.step(), step);
-    ck_assert_int_gt(training.recoveries(), 0);
-    expect_left(training, 1, SIGURG);
-    training.expect_trained(2);
+    training.lose_one_of_two();
 }
 
 // Extensions join and leave between saves, or end them; those that are killed give them up.
@@ -195,11 +178,7 @@ TEST(extensions_leave_before_a_requeue) {
 
 TEST(an_extension_with_other_tensors_is_refused) {
     Training training;
-    training.grow(0, 1, 1);
-    for (int status : training.start(1, 1, true).wait(20 * kTimeoutScale))
-        ck_assert_int_eq(status, kFailed + RINGRT_INVALID_ARGUMENT);
-    ck_assert_int_eq(training.size(), 1);
-    training.expect_trained(1);
+    training.refuse_another_layout();
 }
 
 // It would claim the directory for itself, and the base could not save any more.

@@ -10,12 +10,6 @@ namespace {
 
 using Training = LiveTest<>;
 
-void expect_left(Training &training, int job, int signal) {
-    training.job(job).signal(0, signal);
-    for (int status : training.job(job).wait(20 * kTimeoutScale))
-        ck_assert_int_eq(status, kHasLeft);
-}
-
 // base → base + extension → base
 void grow_and_shrink(Training &training, int base, int extension) {
     training.grow(0, base, base);
@@ -89,9 +83,9 @@ TEST(two_extensions_and_the_last_one_leaves_first) {
     training.grow(0, 1, 1);
     training.grow(1, 1, 2);
     training.grow(2, 2, 4);
-    expect_left(training, 2, SIGURG);
+    training.expect_left(2, SIGURG);
     ck_assert(training.await_size(2));
-    expect_left(training, 1, SIGTERM);
+    training.expect_left(1, SIGTERM);
     ck_assert(training.await_size(1));
     training.expect_trained(1);
     ck_assert_int_eq(training.recoveries(), 0);
@@ -102,9 +96,9 @@ TEST(the_first_one_leaves_and_the_second_joins_again) {
     training.grow(0, 2, 2);
     training.grow(1, 2, 4);
     training.grow(2, 1, 5);
-    expect_left(training, 1, SIGTERM);
+    training.expect_left(1, SIGTERM);
     ck_assert(training.await_size(3));
-    expect_left(training, 2, SIGURG);
+    training.expect_left(2, SIGURG);
     training.expect_trained(2);
 }
 
@@ -126,27 +120,12 @@ TEST(an_extension_dies_at_many_moments_of_joining) {
 
 TEST(a_lost_extension_costs_no_step_and_the_other_one_rejoins) {
     Training training;
-    training.grow(0, 2, 2);
-    training.grow(1, 1, 3);
-    training.grow(2, 2, 5);
-    const uint64_t step = training.step();
-    kill(training.job(2).pid(1), SIGKILL);
-    usleep(20000);
-    training.forget(2);
-    ck_assert(training.await_size(3));
-    ck_assert_uint_ge(training.step(), step);
-    ck_assert_int_gt(training.recoveries(), 0);
-    expect_left(training, 1, SIGURG);
-    training.expect_trained(2);
+    training.lose_one_of_two();
 }
 
 TEST(an_extension_with_other_buffers_is_refused) {
     Training training;
-    training.grow(0, 1, 1);
-    for (int status : training.start(1, 1, true).wait(20 * kTimeoutScale))
-        ck_assert_int_eq(status, kFailed + RINGRT_INVALID_ARGUMENT);
-    ck_assert_int_eq(training.size(), 1);
-    training.expect_trained(1);
+    training.refuse_another_layout();
 }
 
 TEST(an_extension_ends_with_its_base) {

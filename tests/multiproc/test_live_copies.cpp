@@ -39,6 +39,19 @@ void lose_at_random(int steps, bool packs) {
     training.expect_trained(2);
 }
 
+// Something fails after the first loss: all load the checkpoint. After the second one copies count.
+void fall_back_once(Training &training) {
+    training.grow(0, 2, 2);
+    training.grow(1, 2, 4);
+    ck_assert(training.await_steps(20));
+    training.lose(1, 2);
+    ck_assert_uint_gt(training.back_most(), 1);
+    training.remove_checkpoints();
+    training.grow(2, 1, 3);
+    training.lose(2, 2);
+    training.expect_trained(2);
+}
+
 }  // namespace
 
 TEST(a_lost_extension_costs_at_most_the_steps_since_the_copy) {
@@ -194,30 +207,14 @@ TEST(an_extension_dies_in_the_last_ballot) {
 TEST(rows_that_cannot_be_placed_come_from_the_checkpoint) {
     Training training(1);
     training.fails_leaving = true;
-    training.grow(0, 2, 2);
-    training.grow(1, 2, 4);
-    ck_assert(training.await_steps(20));
-    training.lose(1, 2);
-    ck_assert_uint_gt(training.back_most(), 1);
-    training.remove_checkpoints();
-    training.grow(2, 1, 3);
-    training.lose(2, 2);
-    training.expect_trained(2);
+    fall_back_once(training);
 }
 
 // One rank of the base does not take back what was packed. Then all load, and later copies count.
 TEST(a_packed_state_that_a_rank_rejects_comes_from_the_checkpoint) {
     Training training(1, true);
     training.saved = true, training.rejecting = 1;
-    training.grow(0, 2, 2);
-    training.grow(1, 2, 4);
-    ck_assert(training.await_steps(20));
-    training.lose(1, 2);
-    ck_assert_uint_gt(training.back_most(), 1);
-    training.remove_checkpoints();
-    training.grow(2, 1, 3);
-    training.lose(2, 2);
-    training.expect_trained(2);
+    fall_back_once(training);
 }
 
 int main() { return run_all("live_copies"); }

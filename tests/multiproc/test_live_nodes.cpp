@@ -67,6 +67,13 @@ struct BaseOf {
         ck_assert_int_eq(training.size(), count);
         ck_assert_int_eq(training.recoveries(), 0);
     }
+    // Beside `count` ranks of the base.
+    void extend_for_a_while(int extension, int count) {
+        training.start(1, extension);
+        ck_assert(training.await_size(count + extension));
+        training.job(1).signal(0, SIGURG);
+        ck_assert(training.await_size(count));
+    }
 
     const int ranks;
     std::atomic<int> *const keep =
@@ -120,10 +127,7 @@ TEST(nodes_with_different_numbers_of_ranks) {
 TEST(two_of_three_nodes_leave_and_an_extension_joins_and_leaves) {
     Base base(6, 3);
     base.shrink_to(2);
-    base.training.start(1, 3);
-    ck_assert(base.training.await_size(5));
-    base.training.job(1).signal(0, SIGURG);
-    ck_assert(base.training.await_size(2));
+    base.extend_for_a_while(3, 2);
     base.expect_trained(base.end(), 2);
 }
 
@@ -170,10 +174,7 @@ TEST(ranks_that_left_end_at_once) {
 TEST(no_part_of_a_node_leaves) {
     Base base(4, 2);
     base.order(3);
-    base.training.start(1, 1);
-    ck_assert(base.training.await_size(5));
-    base.training.job(1).signal(0, SIGURG);
-    ck_assert(base.training.await_size(4));
+    base.extend_for_a_while(1, 4);
     base.expect_trained(base.end(), 4);
 }
 
@@ -204,10 +205,7 @@ TEST(nodes_of_a_job_of_three_handles_leave) {
     BaseOf<LiveHandles> base(6, 3);
     base.shrink_to(4);
     base.shrink_to(2);
-    base.training.start(1, 3);
-    ck_assert(base.training.await_size(5));
-    base.training.job(1).signal(0, SIGURG);
-    ck_assert(base.training.await_size(2));
+    base.extend_for_a_while(3, 2);
     base.expect_trained(base.end(), 2);
 }
 

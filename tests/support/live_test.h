@@ -20,10 +20,14 @@ struct LiveTest : Training {
         this->start(job, ranks);
         ck_assert(this->await_size(ranks_in_all));
     }
-    void leave(int job, int ranks_then) {
-        this->job(job).signal(0, SIGURG);
+    // SIGURG: asked to; SIGTERM: preempted.
+    void expect_left(int job, int signal) {
+        this->job(job).signal(0, signal);
         for (int status : this->job(job).wait(20 * kTimeoutScale))
             ck_assert_int_eq(status, kHasLeft);
+    }
+    void leave(int job, int ranks_then) {
+        expect_left(job, SIGURG);
         ck_assert(this->await_size(ranks_then));
     }
     void expect_refused(int job, int ranks, ringrt_status_t why) {
@@ -50,6 +54,28 @@ struct LiveTest : Training {
                 folders.push_back(entry.path());
         ck_assert_uint_gt(folders.size(), 0);
         for (const auto &path : folders) std::filesystem::remove_all(path);
+    }
+    // Of two extensions the upper one is lost.
+    void lose_one_of_two() {
+        grow(0, 2, 2);
+        grow(1, 1, 3);
+        grow(2, 2, 5);
+        const uint64_t step = this->step();
+        kill(this->job(2).pid(1), SIGKILL);
+        usleep(20000);
+        this->forget(2);
+        ck_assert(this->await_size(3));
+        ck_assert_uint_ge(this->step(), step);
+        ck_assert_int_gt(this->recoveries(), 0);
+        expect_left(1, SIGURG);
+        expect_trained(2);
+    }
+    void refuse_another_layout() {
+        grow(0, 1, 1);
+        for (int status : this->start(1, 1, true).wait(20 * kTimeoutScale))
+            ck_assert_int_eq(status, kFailed + RINGRT_INVALID_ARGUMENT);
+        ck_assert_int_eq(this->size(), 1);
+        expect_trained(1);
     }
     // A base of two ranks loses extensions of 1 to `ranks_most` ranks at random moments: while they
     // start, join and train.
