@@ -105,7 +105,7 @@ ROWS = [
     Row("F46", "a user games it", cases=("faults/gamed",)),
     Row("F51", "an hour of random faults over 20 jobs", scripts=("tests/faults/soak --minutes 60 --seed 1",), long=True),
     Row("F52", "the same trace in the simulator and on a real cluster", cases=("same_decisions",)),
-    Row("F55", "resizing in place: each crash point", cases=("live_faults", "site_live_preempted"),
+    Row("F55", "resizing in place: each crash point", cases=("live_faults", "live_unsaved_start", "site_live_preempted"),
         tests={"tests/unit/live/test_live_model": (), "tests/multiproc/test_live": ()}),
     Row("F56", "resizing in place at random, for half an hour", scripts=("tests/faults/live_soak --steps 12000 --trainings 5 --every 8 --seed 7",), long=True),
     Row("F53", "100,000 passes: memory flat; valgrind", cases=("faults/memory_flat",), scripts=("tests/faults/valgrind",), long=True),
