@@ -12,13 +12,16 @@ for node in \$(scontrol show hostnames "\$2"); do
     echo "\$1 \$node" >>$work/powered
     if [ "\$1" = down ]; then $cluster daemon $work/cluster kill "\$node"; continue; fi
     ! grep -qsx "\$node" $work/broken || continue
-    # In a session of its own at once: what is left of the program's ends with it (24.11).
-    RINGRT_DAEMON=$work/cluster setsid bash -c "sleep 2; exec slurmd -D -b -N \$node -f \$SLURM_CONF" </dev/null >>log/\$node.out 2>&1 &
-    echo \$! >run/\$node
+    # slurmctld kills what is left in this program's process group when it ends. So it waits until the node has a
+    # session of its own.
+    rm -f run/\$node
+    RINGRT_DAEMON=$work/cluster setsid bash -c "echo \\\$\\\$ >run/\$node; sleep 2; exec slurmd -D -b -N \$node -f \$SLURM_CONF" </dev/null >>log/\$node.out 2>&1 &
+    until [ -s run/\$node ]; do sleep 0.05; done
 done
 END
 for way in down up; do printf '#!/bin/bash\nexec %s/power %s "$1"\n' "$work" $way >"$work/power_$way"; done
 chmod 755 "$work"/power*
+rm -f "$work/powered" "$work/broken" # of an earlier case on this cluster
 
 power_site_up() { # OPTIONS... of contrib/cluster
     second_cluster --dir "$work/cluster" \
