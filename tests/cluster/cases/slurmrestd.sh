@@ -9,7 +9,7 @@ mkdir "$rest" "$directory" && chown "$user" "$rest" "$directory" || fail "no dir
 version=$(slurmctld -V | sed 's/slurm-wlm //; s/slurm //; s/\.[0-9]*\(-.*\)*$//')
 case $version in 22.05) api=v0.0.38 load='-s openapi/v0.0.38' ;; *) api=v0.0.42 load='-s slurmctld -d v0.0.42' ;; esac
 # shellcheck disable=SC2086
-timeout 200 setpriv --reuid="$user" --regid="$(id -g "$user")" --clear-groups env SLURMRESTD_SECURITY=disable_user_check \
+timeout 200 setpriv --reuid="$user" --regid="$(id -g "$user")" --clear-groups \
     slurmrestd -a rest_auth/local $load "unix:$rest/socket" >"$work/restd.out" 2>&1 &
 daemon=$!
 trap 'ended=$?; kill $daemon; cancel_jobs; exit $ended' EXIT
