@@ -27,7 +27,7 @@ kill_slurmctld
 injected "slurmctld killed before it saved an extension"
 rm -rf "${dir:?}/state" && cp -a "$work/before" "$dir/state" || fail "the state is not put back"
 start_slurmctld
-timeout 10 scancel "$blocker"
+timeout 10 scancel "$blocker" # it runs in the old state
 has_one_again() { # resumes what Slurm drained meanwhile
     timeout 10 sinfo -h -N -t drain,down -o '%N %E' | sort -u >"$work/drained"
     [ ! -s "$work/drained" ] || sed 's/^/# drained: /' "$work/drained"
