@@ -8,19 +8,20 @@ user=nobody directory=$work/live_unsaved_start
 own_directory
 set_yaml "$(sed 's/^back_off_s: .*/back_off_s: 3/' "$dir/malleable.yaml")
 resize: live"
+name=unsaved # of this case alone: slurmctld's state keeps the jobs of earlier cases for MinJobAge
 cd "$directory" || fail "no directory"
 blocker=$(rigid 15 600 --nodes=4 --no-requeue)
 wait_for 30 "start of the rigid job" is_state "$blocker" RUNNING
-base=$(as_user env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J train --malleable=1:2 -o "$directory/base" \
+base=$(as_user env RINGRT_LIVE_RESIZE=1 sbatch --parsable -J "$name" --malleable=1:2 -o "$directory/base" \
     --wrap "srun -n \$SLURM_NTASKS $live 100000 200") || fail "sbatch refused the base"
 wait_for 40 "one rank" base_has 1
 touch "$directory/started"
 wait_for 30 "slurmctld's saved state" test "$dir/state/job_state" -nt "$directory/started"
 cp -a "$dir/state" "$work/before" || fail "no copy of the state"
-grep -aqF 'train+1' "$work/before/job_state" && fail "the state has an extension already"
+grep -aqF "$name+1" "$work/before/job_state" && fail "the state has an extension already"
 timeout 10 scancel "$blocker"
 wait_for 60 "two ranks" base_has 2
-extension=$(timeout 5 squeue -h -o '%i %j' | sed -n 's/^\([0-9]*\) train+.*/\1/p')
+extension=$(timeout 5 squeue -h -o '%i %j' | sed -n "s/^\([0-9]*\) $name+.*/\1/p")
 [ -n "$extension" ] || fail "no extension"
 
 kill_slurmctld
