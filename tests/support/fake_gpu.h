@@ -123,12 +123,10 @@ class FakeGpu : public Gpu {
             *out = ::malloc(bytes);
             return {};
         }
-        static std::atomic<int> number = 0;
-        name_ = "/dev/shm/fake-gpu-" + std::to_string(getpid()) + "-" + std::to_string(number++);
-        int fd = ::open(name_.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
-        if (ftruncate(fd, off_t(bytes)) != 0) return {RINGRT_NO_MEMORY, "ftruncate"};
-        *out = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        ::close(fd);
+        fd_ = memfd_create("fake-gpu", MFD_CLOEXEC);
+        if (ftruncate(fd_, off_t(bytes)) != 0) return {RINGRT_NO_MEMORY, "ftruncate"};
+        *out = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+        name_ = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(fd_);
         bytes_ = bytes;
         return {};
     }
@@ -136,7 +134,7 @@ class FakeGpu : public Gpu {
         if (memory == nullptr) return;
         if (host) return ::free(memory);
         munmap(memory, bytes_);
-        unlink(name_.c_str());
+        ::close(fd_);
     }
     Status available(size_t *bytes) override {
         *bytes = 0;
@@ -281,6 +279,7 @@ class FakeGpu : public Gpu {
     }
     FakeGpuPlan plan_;
     std::string name_, file_;  // of memory to share, and of NCCL's ring
+    int fd_ = -1;
     size_t bytes_ = 0;
     Ring *ring_ = nullptr;
     int rank_ = 0, ranks_ = 1, looks_ = 0;
