@@ -168,7 +168,11 @@ gpus_of_node() { # INDEX: the last of the list is that of the nodes that follow
 }
 
 write_env() {
+    local tool path=
+    # The tools of a build tree are in the directory above its .libs.
+    tool=$(find_plugin ../ringstat) && path="export PATH=$(dirname "$(realpath "$tool")"):\$PATH"
     cat >"$dir/env" <<END
+$path
 export SLURM_CONF=$dir/slurm.conf RINGRT_CLUSTER_DIR=$dir
 export OMPI_MCA_btl_tcp_if_include=lo OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 END
