@@ -5,7 +5,7 @@ EXTRA_DIST += tests/check-includes tests/check-format tests/check-names tests/ch
 # The public header and the man pages
 TESTS += tests/check-examples tests/check-header tests/check-symbols tests/check-man tests/check-environment tests/check-messages
 EXTRA_DIST += tests/check-examples tests/check-header tests/check-symbols tests/check-man tests/check-environment tests/check-messages \
-	tests/unit/check_messages.py \
+	tests/unit/check_matrix.py tests/unit/check_messages.py \
 	tests/with-tap
 
 # Options, man pages and completion
