@@ -17,6 +17,8 @@ libruntime_la_SOURCES += \
 	libringrt/live/moving_rows.h \
 	libringrt/live/row_exchange.cpp \
 	libringrt/live/row_exchange.h \
+	libringrt/live/settlement.cpp \
+	libringrt/live/settlement.h \
 	libringrt/live/settling.cpp \
 	libringrt/live/position.h \
 	libringrt/live/program_state.cpp \

@@ -107,7 +107,7 @@ Status Resizer::voted(const std::vector<Vote> &votes, Position &position, bool *
             RINGRT_TRY(replace(position));
             return rows_status();
         case Act::release:
-            *left = released_ = true;
+            *left = true;
             hand_over_rows();
             (void)present().finish();
             return {};
@@ -160,7 +160,7 @@ void Resizer::adopt() {
     if (listener_) listener_->close(number_);
     options_.use(present());
     rows_.adopt(present().size());
-    newest_rank_ = 0;
+    settled_.root = 0, settled_.is_a_rank_behind = true;  // it joined
 }
 
 // Joining ranks get the whole state; the others have it. Then all ranks of the present level report
@@ -199,9 +199,9 @@ Status Resizer::transfer(Communicator &over, Header &header) {
 
 bool Resizer::must_recover() {
     if (is_outside()) return true;
-    if (rows_from_ != RowsFrom::memory && present().failure() == RINGRT_OK) return true;
-    if (released_ || (machine_.level() == 0 && machine_.phase() != Phase::shrinking)) return false;
-    if (told_of_loss_) return true;
+    if (settled_.rows != RowsFrom::memory && present().failure() == RINGRT_OK) return true;
+    if (machine_.phase() == Phase::told) return true;
+    if (is_released() || (machine_.level() == 0 && !is_shrinking())) return false;
     const ringrt_status_t failure = present().failure();
     return failure == RINGRT_PEER_LOST || failure == RINGRT_TIMEOUT;
 }
@@ -209,34 +209,31 @@ bool Resizer::must_recover() {
 // The other ranks see a loss when this one drops the levels above the base's. While nodes of the
 // base leave there is none.
 void Resizer::lose() {
-    told_of_loss_ = true;
-    if (machine_.phase() == Phase::shrinking) present().abort();
+    machine_.told_of_loss();
+    if (is_shrinking()) present().abort();
 }
 
 Status Resizer::recover(Position &position) {
     for (;;) {
         RINGRT_TRY(meet(position));
-        if (rows_from_ != RowsFrom::copy) return {};
+        if (settled_.rows != RowsFrom::copy) return {};
         Status back = go_back(position);
         if (back.ok() || !has_failed() || !must_recover()) return back;
     }
 }
 
 Status Resizer::meet(Position &position) {
-    told_of_loss_ = false;
     if (!is_outside()) {
-        const bool has_settled = rows_from_ != RowsFrom::memory;
+        const bool has_settled = settled_.rows != RowsFrom::memory;
         if (has_settled && present().failure() == RINGRT_OK) return {};
         const Act act = machine_.lost();
         if (act == Act::settle) return settle(position);
         if (act == Act::replace) return replace(position);
         if (act == Act::release) {
-            released_ = true;
             rows_.drop();
             return {RINGRT_ABORTED, "another rank was lost while this rank's node left the job"};
         }
         drop_above(-1);
-        was_member_ = true;
     }
     return join(position);
 }
@@ -252,8 +249,9 @@ Status Resizer::join(Position &position) {
     self.warn = log_line;
     for (int pause_ms = 0;;) {
         Deadline deadline(self, "join",
-                          was_member_ ? std::min(kAgain_ms, options_.start_timeout_ms)
-                                      : options_.start_timeout_ms);
+                          machine_.phase() == Phase::apart
+                              ? std::min(kAgain_ms, options_.start_timeout_ms)
+                              : options_.start_timeout_ms);
         JoinConnection base;
         JoinAnswer answer;
         RINGRT_TRY(base.ask(options_.directory, request, &deadline, options_.asked_to_leave));
@@ -261,7 +259,7 @@ Status Resizer::join(Position &position) {
         const bool called_off = invited.ok();
         if (invited.ok()) invited = receive(base, answer, position);
         if (invited.code != RINGRT_PEER_LOST) return invited;
-        was_member_ = true;  // called off, or the base is gone: look once more
+        machine_.called_off();  // or the base is gone: look once more
         if (called_off) RINGRT_TRY(rest(&pause_ms));
     }
 }

@@ -16,6 +16,7 @@
 #include "libringrt/live/join_request.h"
 #include "libringrt/live/moving_rows.h"
 #include "libringrt/live/position.h"
+#include "libringrt/live/settlement.h"
 #include "libringrt/live/state_copies.h"
 #include "libringrt/live/state_machine.h"
 #include "libringrt/live/state_transfer.h"
@@ -37,9 +38,6 @@ struct ResizerOptions {
     std::function<uint32_t()> keep;  // the ranks that the base is asked to keep; 0: no order
     uint32_t copy_steps = 0;         // from one copy of the ranks' rows to the next; 0: none
 };
-
-// Where ranks that have settled find their rows.
-enum class RowsFrom : uint8_t { memory, copy, checkpoint };
 
 class Resizer {
   public:
@@ -73,10 +71,10 @@ class Resizer {
     void lose();
     [[nodiscard]] bool has_extensions() const { return machine_.level() > 0; }
     // After a resize or recover(): the rank that has the state, if a rank has not; -1: all have it.
-    [[nodiscard]] int newest_rank() const { return newest_rank_; }
+    [[nodiscard]] int newest_rank() const { return settled_.is_a_rank_behind ? settled_.root : -1; }
     // After recover(): other ranks have ended the training.
-    [[nodiscard]] bool has_ended() const { return ended_; }
-    [[nodiscard]] bool is_outside() const { return machine_.phase() == Phase::outside; }
+    [[nodiscard]] bool has_ended() const { return settled_.is_over; }
+    [[nodiscard]] bool is_outside() const { return machine_.is_outside(); }
     // Collective over the ranks concerned: joins, or returns to the newest step that the base's
     // ranks hold in memory: this one, or that of a copy.
     Status recover(Position &position);
@@ -85,14 +83,14 @@ class Resizer {
     // continue from a checkpoint, which they load into the fresh rows of place_rows(). If the load
     // fails, recover() is next.
     [[nodiscard]] bool has_rows() const { return rows_.any(); }
-    [[nodiscard]] bool has_lost_rows() const { return rows_from_ == RowsFrom::checkpoint; }
+    [[nodiscard]] bool has_lost_rows() const { return settled_.rows == RowsFrom::checkpoint; }
     Status place_rows();
     void rows_loaded();
 
     // This rank's node leaves the job: it ends with status 0 before Slurm takes the node. Slurm
     // would kill it, and srun and the job would end with its status.
-    [[nodiscard]] bool is_released() const { return released_; }
-    [[nodiscard]] bool is_shrinking() const { return machine_.phase() == Phase::shrinking; }
+    [[nodiscard]] bool is_released() const { return machine_.phase() == Phase::released; }
+    [[nodiscard]] bool is_shrinking() const { return machine_.is_shrinking(); }
     // On rank 0 of the base: the sum of the checksums of its nodes; 0: not known, or its ranks are
     // not in blocks by node, so that no nodes can leave.
     [[nodiscard]] uint32_t nodes() const;
@@ -136,8 +134,7 @@ class Resizer {
     StateTransfer state_;
     MovingRows &rows_;
     StateCopies copies_;
-    RowsFrom rows_from_ = RowsFrom::memory;
-    uint64_t copied_step_ = kNoStep;  // of the copy, if they are from one
+    Settlement settled_;  // the last one
     Machine machine_;
     std::unique_ptr<Communicator> smaller_;  // replaces base_ once nodes of the base have left
     std::vector<std::unique_ptr<Communicator>> above_;  // levels 1 and up; null: joined above it
@@ -145,14 +142,10 @@ class Resizer {
     std::unique_ptr<Forming> forming_;
     uint32_t number_ = 0;  // of the join in forming_; 0: a smaller level 0 is formed
     uint32_t shrinks_ = 0;
-    double shrink_from_s_ = 0;  // after one that was called off
-    std::vector<Vote> votes_;   // on rank 0 of the base: of its last ballot
-    bool released_ = false;
+    double shrink_from_s_ = 0;                       // after one that was called off
+    std::vector<Vote> votes_;                        // on rank 0 of the base: of its last ballot
     std::vector<std::unique_ptr<Forming>> retired_;  // called off, but not yet ended
     std::thread closing_;                            // destroys dropped levels
-    int newest_rank_ = -1;
-    bool ended_ = false, told_of_loss_ = false;
-    bool was_member_ = false;
 };
 
 }  // namespace ringrt::live

@@ -7,30 +7,9 @@
 #include "libringrt/base/thread.h"
 #include "libringrt/live/buffer_rows.h"
 #include "libringrt/live/resizer.h"
+#include "libringrt/live/settlement.h"
 
 namespace ringrt::live {
-namespace {
-
-// Whether the rows of all these ranks are those of one step, and tile their matrices.
-bool have_rows(const std::vector<Position> &all, const Position &newest) {
-    return std::ranges::all_of(all, [&](const Position &each) {
-        return each.rows == all.size() && each.step == newest.step && each.torn == 0;
-    });
-}
-
-// The newest step of which all ranks of the base have their parts of a copy; kNoStep: none.
-uint64_t common_copy(const std::vector<Position> &all, int base) {
-    uint64_t out = kNoStep;
-    for (const uint64_t step : all[0].copies) {
-        const bool is_common = std::all_of(all.begin(), all.begin() + base, [&](const auto &each) {
-            return std::ranges::find(each.copies, step) != std::end(each.copies);
-        });
-        if (step != kNoStep && is_common && (out == kNoStep || step > out)) out = step;
-    }
-    return out;
-}
-
-}  // namespace
 
 // `finish_top`: all ranks of the uppermost level leave it as planned.
 void Resizer::drop_above(int level, bool finish_top) {
@@ -86,10 +65,10 @@ void Resizer::hand_over_rows() {
 }
 
 Status Resizer::rows_status() const {
-    if (rows_from_ == RowsFrom::memory) return {};
+    if (settled_.rows == RowsFrom::memory) return {};
     return {
         RINGRT_PEER_LOST,
-        rows_from_ == RowsFrom::copy
+        settled_.rows == RowsFrom::copy
             ? "a lost rank had rows: ringrt_restore() continues from the copy of an earlier "
               "step"
             : "a lost rank had rows that no other rank has: ringrt_restore() continues from the "
@@ -100,7 +79,7 @@ Status Resizer::place_rows() { return rows_.replace_all(present().rank(), presen
 
 void Resizer::rows_loaded() {
     rows_.filled(present().size());
-    rows_from_ = RowsFrom::memory;
+    settled_.rows = RowsFrom::memory;
     copies_.clear();
 }
 
@@ -110,7 +89,7 @@ Status Resizer::settle(Position &position, bool finish_top) {
         Status settled = settle_once(position);
         if (settled.ok()) {
             (void)machine_.settled();
-            if (machine_.level() == 0 && rows_from_ != RowsFrom::copy) copies_.clear();
+            if (machine_.level() == 0 && settled_.rows != RowsFrom::copy) copies_.clear();
             return {};
         }
         // If the ranks can still communicate, this rank's own GPU or program failed: its buffers no
@@ -127,38 +106,27 @@ Status Resizer::settle_once(Position &position) {
     copies_.add_to(position);
     std::vector<Position> all(static_cast<size_t>(over.size()));
     RINGRT_TRY(over.outcome(over.all_gather(&position, all.data(), sizeof position)));
-    const auto newest = std::max_element(all.begin(), all.end(), is_behind);
-    const auto oldest = std::min_element(all.begin(), all.end(), is_behind);
-    const auto root = static_cast<int>(newest - all.begin());
-    // A rank that saw a loss in the last ballot needs no rows any more, and the others do not load.
-    ended_ = std::ranges::any_of(all, [](const Position &each) { return each.over != 0; });
-    newest_rank_ = is_behind(*oldest, *newest) ? root : -1;
-    const bool has_all = !rows_.any() || ended_ || have_rows(all, *newest);
-    copied_step_ = has_all ? kNoStep : common_copy(all, machine_.sizes()[0]);
-    rows_from_ = has_all                   ? RowsFrom::memory
-                 : copied_step_ != kNoStep ? RowsFrom::copy
-                                           : RowsFrom::checkpoint;
-    if (rows_from_ == RowsFrom::copy) return {};
-    if (newest->torn != 0)
+    settled_ = agree_on(all, machine_.sizes()[0], rows_.any());
+    if (settled_.rows == RowsFrom::copy) return {};
+    const Position &newest = all[static_cast<size_t>(settled_.root)];
+    if (newest.torn != 0)
         return {RINGRT_PEER_LOST,
                 "the rank with the newest step was lost while sending it, and no other rank holds "
                 "all of it"};
-    if (is_behind(*oldest, *newest))
-        RINGRT_TRY(state_.to_ranks_behind(over, root,
-                                          is_behind(position, *newest) ? &position.torn : nullptr));
-    position = *newest;
+    if (settled_.is_a_rank_behind)
+        RINGRT_TRY(state_.to_ranks_behind(over, settled_.root,
+                                          is_behind(position, newest) ? &position.torn : nullptr));
+    position = newest;
     return {};
 }
 
 void Resizer::finish(Position position) {
-    if (is_outside() || released_) return;
-    const bool shrinks = machine_.phase() == Phase::shrinking;
+    if (is_outside() || is_released()) return;
     position.over = 1;
-    if (machine_.level() > 0 || shrinks) (void)present().finish();
+    if (machine_.level() > 0 || is_shrinking()) (void)present().finish();
     const Act act = machine_.finished();
     if (act == Act::settle) (void)settle(position);
     if (act == Act::replace) (void)replace(position);
-    released_ = shrinks && act == Act::leave;  // the others are on the smaller level
 }
 
 // ---- copies (state_copies.h) --------------------------------------------------------------------
@@ -190,16 +158,16 @@ Status Resizer::copy_state(const Position &position) {
 Status Resizer::go_back(Position &position) {
     position.torn = 1;
     Status filled = agree(present(), place_rows(), "a rank could not place its rows");
-    if (filled.ok()) filled = copies_.give_back(present(), copied_step_, position);
+    if (filled.ok()) filled = copies_.give_back(present(), settled_.copy, position);
     if (present().failure() != RINGRT_OK) return filled;
     if (!filled.ok()) {
         if (filled.code != RINGRT_MISMATCH) log_line(filled.message);
-        rows_from_ = RowsFrom::checkpoint;
+        settled_.rows = RowsFrom::checkpoint;
         return {};
     }
     rows_.filled(present().size());
-    rows_from_ = RowsFrom::memory;
-    machine_.level() == 0 ? copies_.clear() : copies_.keep_only(copied_step_);
+    settled_.rows = RowsFrom::memory;
+    machine_.level() == 0 ? copies_.clear() : copies_.keep_only(settled_.copy);
     return {};
 }
 

@@ -89,13 +89,15 @@ Act Machine::while_shrinking(const std::vector<Vote> &votes) {
 
 // The ranks that stay continue on the level that they have formed.
 Act Machine::part() {
-    if (!stays()) {
-        phase_ = Phase::ended;
+    const bool stayed = stays();
+    const int ranks = keep();
+    keep_ = offer_ = 0;
+    if (!stayed) {
+        phase_ = Phase::released;
         sizes_.clear();
         return Act::release;
     }
-    sizes_[0] = keep();
-    keep_ = offer_ = 0;
+    sizes_[0] = ranks;
     phase_ = Phase::settling;
     return Act::replace;
 }
@@ -113,11 +115,15 @@ Act Machine::confirmed(bool everywhere) {
 
 Act Machine::settled() { return stay(Act::train); }
 
+void Machine::told_of_loss() {
+    if (level() > 0 || is_shrinking()) phase_ = Phase::told;
+}
+
 Act Machine::lost() {
-    if (phase_ == Phase::shrinking) return part();
+    if (is_shrinking()) return part();
     if (level() <= 0 && own_level_ == 0) return Act::fail;
     if (own_level_ > 0) {
-        phase_ = Phase::outside;
+        phase_ = Phase::apart;
         sizes_.clear();
         return Act::rejoin;
     }
@@ -128,11 +134,13 @@ Act Machine::lost() {
 
 Act Machine::finished() {
     if (level() > 0 && own_level_ == 0) return narrow(1);
-    if (phase_ == Phase::shrinking && stays()) return part();
+    if (is_shrinking()) return part();
     phase_ = Phase::ended;
     sizes_.clear();
     return Act::leave;
 }
+
+void Machine::called_off() { phase_ = Phase::apart; }
 
 void Machine::joined(std::vector<int> sizes) {
     sizes_ = std::move(sizes);

@@ -17,7 +17,9 @@
 //     │                              ranks above L ──► outside: they ask to join again
 //     │
 //     └── a rank is lost (from any state): ranks of the base ──► settling on level 0 ──► steady
-//                                          all others        ──► outside
+//                                          all others        ──► apart
+//
+//   told: the program has met the loss first, on a communicator of its own; a loss follows
 //
 //   the base alone gives up whole nodes, those of its last ranks: all ranks but the first `keep`
 //
@@ -27,7 +29,10 @@
 //                       │    └── a rank is lost: the same, when the smaller one has formed here; else fail
 //                       └── one failed, the order ended, or a requeue is due ──► steady (called off)
 //
-//   a rank of an extension before it joined:  outside ──► (joined) steady, at its level
+//   a rank of an extension before it joined
+//
+//   outside ───► (joined) steady, at its level         apart: it has met the base, which answers
+//      └── called off ──► apart ──► (joined) steady            again soon or is gone
 //
 // clang-format on
 //
@@ -66,7 +71,10 @@ enum class Phase : uint8_t {
     confirming,
     settling,
     outside,
+    apart,
+    told,
     ended,
+    released,
     shrinking,
 };
 
@@ -100,15 +108,24 @@ class Machine {
     Act transferred();
     Act confirmed(bool everywhere);
     Act settled();
+    // The program says that a rank is lost. Ignored by the base alone: then lost() would fail.
+    void told_of_loss();
     // A call on the present level, or in a settling, returned that a rank is lost.
     Act lost();
     // The program is done. All ranks of the present level have reached its end, or one is lost. The
     // base's ranks settle once more without the others, so that no rank is alone in a settling.
     Act finished();
+    // A join was called off at an extension's rank, or the base is gone.
+    void called_off();
     // An extension's rank has the state. `sizes`: of all levels, its own last.
     void joined(std::vector<int> sizes);
 
     [[nodiscard]] Phase phase() const { return phase_; }
+    [[nodiscard]] bool is_outside() const {
+        return phase_ == Phase::outside || phase_ == Phase::apart;
+    }
+    // Nodes of the base leave, and the ranks that stay are not yet together.
+    [[nodiscard]] bool is_shrinking() const { return keep_ > 0; }
     [[nodiscard]] int level() const { return static_cast<int>(sizes_.size()) - 1; }
     [[nodiscard]] int own_level() const { return own_level_; }
     [[nodiscard]] const std::vector<int> &sizes() const { return sizes_; }

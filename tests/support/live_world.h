@@ -264,6 +264,8 @@ class LiveWorld {
         Rank &r = ranks[size_t(i)];
         if (r.at == At::transfer) return has_state(i, false);
         if (r.at == At::finish) return follow(i, r.machine.finished());
+        // Training is the program's; it may have communicators of its own.
+        if (r.at == At::train) r.machine.told_of_loss();
         follow(i, r.machine.lost());
     }
 
@@ -335,44 +337,35 @@ class LiveWorld {
         train(i);
     }
 
-    void form(int i) {
+    // The ranks that see one ballot form the same communicator.
+    void form_with(int i, const std::vector<int> &members) {
         Rank &r = ranks[size_t(i)];
         const int parent = r.levels.back();
         auto known = std::find_if(comms_.begin(), comms_.end(), [&](const Comm &c) {
             return c.parent == parent && c.step == r.step;
         });
-        if (known == comms_.end()) {
-            Comm wider{comm(parent).members, false, parent, r.step};
-            for (int j = 0; j < count(); ++j)
-                if (ranks[size_t(j)].job == static_cast<int>(r.machine.offer()))
-                    wider.members.push_back(j);
-            comms_.push_back(wider);
-            known = comms_.end() - 1;
-        }
+        if (known == comms_.end()) known = comms_.insert(known, {members, false, parent, r.step});
         r.next = static_cast<int>(known - comms_.begin());
         r.formed = Formed::under_way;
+    }
+
+    void form(int i) {
+        const Rank &r = ranks[size_t(i)];
+        std::vector<int> joining, members = comm(r.levels.back()).members;
+        for (int j = 0; j < count(); ++j)
+            if (ranks[size_t(j)].job == static_cast<int>(r.machine.offer())) joining.push_back(j);
+        members.insert(members.end(), joining.begin(), joining.end());
+        form_with(i, members);
         if (i != 0) return;
-        for (int j : known->members)  // rank 0 invites
-            if (ranks[size_t(j)].at == At::asking &&
-                ranks[size_t(j)].job == static_cast<int>(r.machine.offer()))
-                ranks[size_t(j)].at = At::joining, ranks[size_t(j)].next = r.next,
-                ranks[size_t(j)].formed = Formed::under_way;
+        for (int j : joining)  // rank 0 invites
+            if (Rank &invited = ranks[size_t(j)]; invited.at == At::asking)
+                invited.at = At::joining, invited.next = r.next, invited.formed = r.formed;
     }
 
     void form_smaller(int i) {
-        Rank &r = ranks[size_t(i)];
-        const int parent = r.levels.back();
-        auto known = std::find_if(comms_.begin(), comms_.end(), [&](const Comm &c) {
-            return c.parent == parent && c.step == r.step;
-        });
-        if (known == comms_.end()) {
-            Comm smaller{comm(parent).members, false, parent, r.step};
-            smaller.members.resize(size_t(r.machine.keep()));
-            comms_.push_back(smaller);
-            known = comms_.end() - 1;
-        }
-        r.next = static_cast<int>(known - comms_.begin());
-        r.formed = Formed::under_way;
+        const Rank &r = ranks[size_t(i)];
+        const auto &present = comm(r.levels.back()).members;
+        form_with(i, {present.begin(), present.begin() + r.machine.keep()});
     }
 
     void replace(int i) {
@@ -414,7 +407,8 @@ class LiveWorld {
     // A rank that joins asks again. A member reports the failure in the next ballot.
     void has_failed(int i) {
         Rank &r = ranks[size_t(i)];
-        if (r.machine.phase() == Phase::outside) {
+        if (r.machine.is_outside()) {
+            r.machine.called_off();
             drop_forming(i);
             r.at = At::asking;
             return;

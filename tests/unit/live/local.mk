@@ -3,7 +3,8 @@
 live_tests = \
 	tests/unit/live/test_copy_placement \
 	tests/unit/live/test_live_model \
-	tests/unit/live/test_row_parts
+	tests/unit/live/test_row_parts \
+	tests/unit/live/test_settlement
 check_PROGRAMS += $(live_tests)
 TESTS += $(live_tests)
 
@@ -21,6 +22,10 @@ tests_unit_live_test_row_parts_SOURCES = tests/unit/live/test_row_parts.cpp test
 	tests/support/row_layouts.h
 tests_unit_live_test_row_parts_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_live_test_row_parts_LDADD = libruntime.la libgradients.la libcollective.la librecords.la libmodel.la libbase.la $(CHECK_LIBS)
+
+tests_unit_live_test_settlement_SOURCES = tests/unit/live/test_settlement.cpp tests/support/check.h
+tests_unit_live_test_settlement_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_live_test_settlement_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
 
 # Not a test: measures how long training pauses. make live-gap
 EXTRA_PROGRAMS += tests/speed/live_gap

@@ -115,4 +115,45 @@ TEST(nodes_of_the_base_leave_while_an_extension_joins) {
     ck_assert_int_eq(out.narrowest, 1);
 }
 
+TEST(a_loss_that_the_program_met_first_is_a_state) {
+    Machine base(2);
+    base.told_of_loss();  // alone: ringrt_job_resize() says that the job cannot continue
+    ck_assert(base.phase() == Phase::steady);
+    ck_assert(base.voted({{.offer = 1, .offer_ranks = 1}, {}}) == Act::form);
+    ck_assert(base.voted({{.formed = Formed::done}, {.formed = Formed::done}}) == Act::transfer);
+    (void)base.transferred();
+    ck_assert(base.confirmed(true) == Act::adopt);
+    base.told_of_loss();
+    ck_assert(base.phase() == Phase::told);
+    ck_assert(base.lost() == Act::settle);
+    ck_assert(base.phase() == Phase::settling);
+}
+
+TEST(a_rank_that_has_met_its_base_is_apart) {
+    Machine rank = Machine::outside();
+    rank.told_of_loss();
+    ck_assert(rank.phase() == Phase::outside);
+    rank.called_off();
+    ck_assert(rank.phase() == Phase::apart && rank.is_outside());
+    rank.joined({2, 3});
+    rank.told_of_loss();
+    ck_assert(rank.phase() == Phase::told && !rank.is_outside());
+    ck_assert(rank.lost() == Act::rejoin);
+    ck_assert(rank.phase() == Phase::apart);
+}
+
+TEST(a_rank_whose_node_leaves_is_released_at_a_loss_and_at_the_end) {
+    for (const bool lost : {false, true})
+        for (const int rank : {0, 1}) {
+            Machine machine(2, rank);
+            ck_assert(machine.voted({{.offer = 1, .keep = 1, .node = 1}, {.node = 2}}) ==
+                      Act::shrink);
+            if (lost) machine.told_of_loss();
+            ck_assert(machine.phase() == (lost ? Phase::told : Phase::shrinking));
+            const Act act = lost ? machine.lost() : machine.finished();
+            ck_assert(act == (rank == 0 ? Act::replace : Act::release));
+            ck_assert(machine.phase() == (rank == 0 ? Phase::settling : Phase::released));
+        }
+}
+
 int main() { return run_all("live model", more() ? 3600 : 60); }
