@@ -160,7 +160,7 @@ void Resizer::adopt() {
     if (listener_) listener_->close(number_);
     options_.use(present());
     rows_.adopt(present().size());
-    settled_.root = 0, settled_.is_a_rank_behind = true;  // it joined
+    settled_ = {.root = 0, .is_a_rank_behind = true};  // with what rank 0 sent
 }
 
 // Joining ranks get the whole state; the others have it. Then all ranks of the present level report

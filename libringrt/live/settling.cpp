@@ -95,7 +95,11 @@ Status Resizer::settle(Position &position, bool finish_top) {
         // If the ranks can still communicate, this rank's own GPU or program failed: its buffers no
         // longer hold a whole step.
         if (present().failure() == RINGRT_OK) return settled;
-        if (machine_.level() == 0 || machine_.lost() != Act::settle) return settled;
+        if (machine_.level() == 0) return settled;
+        if (machine_.lost() != Act::settle) {
+            drop_above(-1);
+            return settled;
+        }
     }
 }
 

@@ -157,6 +157,43 @@ TEST(an_extension_dies_at_each_message_of_going_back) {
     training.expect_trained(2);
 }
 
+// Three extensions. The uppermost dies while it hands over its rows, so the others go back to the
+// copy. The middle one dies there. The lowest one joins again, with the state that it gets.
+TEST(an_extension_joins_again_that_was_going_back) {
+    static std::atomic<int> *const dies_at = shared_number();
+    static int places_left = 0;  // then the middle one dies
+    Training training(2);
+    training.nodes_apart = true, training.base_nodes = 2;
+    training.memory_of = [](int) {
+        RowMemory memory;
+        memory.make = [](size_t floats) {
+            if (places_left > 0 && --places_left == 0) kill(getpid(), SIGKILL);
+            return new float[floats];
+        };
+        return memory;
+    };
+    const auto sum = training.reduce;
+    training.reduce = [=](ringrt_t *rt, std::vector<float> &g, uint64_t step) {
+        const int rank = ringrt_rank(rt), messages = dies_at->load();
+        if (messages > 0 && ringrt_size(rt) == 5 && rank == 3) places_left = 3;
+        if (messages > 0 && rank == 4 && messages_left == 0)
+            messages_left = messages, kill(getpid(), SIGURG);
+        return sum(rt, g, step);
+    };
+    training.start_base(2);
+    for (int messages = 4; messages <= 40; messages += 2) {
+        *dies_at = 0;
+        for (int job = 1; job <= 3; ++job) training.grow(job, 1, 2 + job);
+        *dies_at = messages;
+        ck_assert(training.await([&] { return training.size() < 5; }));
+        ck_assert(training.await_steps(3));
+        training.forget(3), training.forget(2);
+        ck_assert_msg(training.await_size(3), "message %d: no training", messages);
+        training.leave(1, 2);
+    }
+    training.expect_trained(2);
+}
+
 // The base has made a copy when it sent the state.
 TEST(an_extension_dies_in_its_first_step) {
     Training training(100);
