@@ -5,7 +5,8 @@ EXTRA_DIST += python/README.md python/pyproject.toml python/setup.py python/inst
 	python/ringrt/library.py python/ringrt/py.typed python/ringrt/run.py python/ringrt/state.py \
 	python/ringrt/submitit.py python/ringrt/torch/__init__.py python/ringrt/torch/accumulate.py \
 	python/ringrt/torch/backend.py python/ringrt/torch/bits.py python/ringrt/torch/elements.py python/ringrt/torch/registration.py python/ringrt/torch/work.py \
-	python/ringrt/torch/course.py python/ringrt/torch/dcp.py python/ringrt/torch/distributed_state.py python/ringrt/torch/hf_live.py python/ringrt/torch/hf_trainer.py python/ringrt/torch/lightning.py \
+	python/ringrt/torch/course.py python/ringrt/torch/dcp.py python/ringrt/torch/distributed_state.py python/ringrt/torch/hf_live.py \
+	python/ringrt/torch/hf_train.py python/ringrt/torch/hf_trainer.py python/ringrt/torch/lightning.py python/ringrt/torch/lightning_fit.py \
 	python/ringrt/torch/lightning_live.py python/ringrt/torch/lightning_parts.py \
 	python/ringrt/torch/buckets.py python/ringrt/torch/grouping.py python/ringrt/torch/live.py python/ringrt/torch/live_world.py python/ringrt/torch/loader.py python/ringrt/torch/resized.py \
 	python/ringrt/torch/malleable.py python/ringrt/torch/packed.py python/ringrt/torch/plan.py python/ringrt/torch/randomness.py \

@@ -25,7 +25,7 @@ from ..handle import ranks_from_environment
 from . import live
 from .accumulate import act_at_end, step_at_end
 from .course import Course
-from .hf_trainer import STATE_FILE, Train
+from .hf_train import STATE_FILE, Train
 from .resized import JoinAgain, Resized
 from .shares import Share, Shares, Steps
 

@@ -21,7 +21,7 @@ from ..handle import ranks_from_environment
 from . import live
 from .accumulate import act_at_end
 from .course import Course
-from .lightning import FILE, Fit, order_of
+from .lightning_fit import FILE, Fit, order_of
 from .lightning_parts import (Batches, Closure, Scheduling, State, follow_ranks, step_after_closure, take_sigterm,
                               why_no_callback)
 from .resized import JoinAgain, Resized
