@@ -91,6 +91,14 @@ inline void keep_error(const ringrt_t *rt, std::string message) {
         thread_error = std::move(message);
 }
 
+// With live_resize a silent rank of an extension is lost, so a program needs to know one status
+// only.
+inline Status as_loss(const ringrt_t &rt, Status outcome) {
+    const bool silent = outcome.code == RINGRT_TIMEOUT && rt.resizer && !rt.resizer->is_outside();
+    if (silent && rt.resizer->must_recover()) outcome.code = RINGRT_PEER_LOST;
+    return outcome;
+}
+
 // Runs one call on a handle. A failure leaves one line for ringrt_last_error().
 template <typename Body>
 ringrt_status_t guard(const ringrt_t *rt, Body &&body) noexcept {
@@ -98,7 +106,7 @@ ringrt_status_t guard(const ringrt_t *rt, Body &&body) noexcept {
         [&] {
             Status valid = check_handle(rt);
             if (valid.ok() && rt->aborted) valid = {RINGRT_ABORTED, "ringrt_abort() was called"};
-            return valid.ok() ? body() : valid;
+            return valid.ok() ? as_loss(*rt, body()) : valid;
         },
         [&](Status outcome) {
             if (outcome.code == RINGRT_PEER_LOST && rt->boundary)

@@ -144,4 +144,38 @@ TEST(an_extension_without_a_base_ends) {
         ck_assert_int_eq(status, kFailed + RINGRT_PEER_LOST);
 }
 
+// Longer than an operation's timeout. To the base it is lost; it continues with the others' state.
+TEST(a_rank_of_an_extension_is_stopped_for_a_while) {
+    Training training;
+    training.timeout_ms = uint32_t(2000 * kTimeoutScale);
+    training.grow(0, 2, 2);
+    training.grow(1, 2, 4);
+    kill(training.job(1).pid(1), SIGSTOP);
+    ck_assert(training.await_size(2));
+    ck_assert(training.await_steps(20));
+    kill(training.job(1).pid(1), SIGCONT);
+    ck_assert(training.await_size(4));
+    training.leave(1, 2);
+    training.expect_trained(2);
+}
+
+// Also between the meeting and the switch.
+TEST(a_rank_is_stopped_while_it_joins) {
+    std::mt19937 random(3);
+    Training training;
+    training.timeout_ms = uint32_t(2000 * kTimeoutScale);
+    training.nodes_apart = true;
+    training.grow(0, 2, 2);
+    for (int i = 0; i < 16; ++i) {
+        training.start(1, 2);
+        usleep(static_cast<useconds_t>(random() % 60000));
+        kill(training.job(1).pid(i % 2), SIGSTOP);
+        ck_assert(training.await_steps(20));
+        kill(training.job(1).pid(i % 2), SIGCONT);
+        ck_assert(training.await_size(4));
+        training.leave(1, 2);
+    }
+    training.expect_trained(2);
+}
+
 int main() { return run_all("live"); }

@@ -138,7 +138,7 @@ class LiveTraining {
     int base_nodes = 1;        // the base's ranks in blocks on so many mock nodes
     std::string channel;       // to Slurm, of the base
     int pause_us = 500;        // per step
-    uint32_t start_timeout_ms = 20000;
+    uint32_t start_timeout_ms = 20000, timeout_ms = 20000;
     // For a state that the host does not see: what to register for a vector, and how the state is
     // copied to and from it after each step and after each restore.
     std::function<void *(int job, ringrt_t *rt, std::vector<float> &)> registered =
@@ -271,7 +271,7 @@ class LiveTraining {
         config.rendezvous = meet.c_str();
         config.global_batch = kBatch;
         config.start_timeout_ms = start_timeout_ms;
-        config.timeout_ms = 20000;
+        config.timeout_ms = timeout_ms;
         config.live_resize = 1;
         ringrt_t *rt = nullptr;
         ringrt_status_t status = ringrt_init(&rt, &config);
