@@ -94,7 +94,8 @@ RINGRT_API ringrt_status_t ringrt_checkpoint_register(ringrt_checkpoint_t *check
 /* Like ringrt_checkpoint_register(), for a tensor of which this rank holds a block: in each dimension d the indices
  * from offset[d] to offset[d] + extent[d], in row-major order. The blocks of all ranks must hold each element
  * exactly once; they need not form a grid, and may be empty. Otherwise the next save or restore returns
- * RINGRT_MISMATCH, with a line that names the tensor and the ranks. */
+ * RINGRT_MISMATCH, with a line that names the tensor and the ranks. RINGRT_UNSUPPORTED if the handle's job is resized in
+ * place (config.live_resize in ringrt_job.h). */
 RINGRT_API ringrt_status_t ringrt_checkpoint_register_block(ringrt_checkpoint_t *checkpoint, const char *name,
                                                             void *data, ringrt_dtype_t dtype, int ndim,
                                                             const uint64_t *shape, const uint64_t *offset,
@@ -121,7 +122,11 @@ RINGRT_API ringrt_status_t ringrt_checkpoint_set_blob(ringrt_checkpoint_t *check
 /* Reads the part of a blob that rank `rank` of the restored checkpoint had set: any rank may read any part, because the
  * number of ranks may have changed. Not collective. *data is library memory, valid until the next call. Returns
  * RINGRT_NOT_FOUND if the checkpoint does not hold the blob, or was saved by fewer ranks (so rank 0, 1, 2 and so on can
- * be read until then), if nothing was restored, and after the first save that succeeds. */
+ * be read until then), if nothing was restored, and after the first save that succeeds.
+ *
+ * After ringrt_job_resize() it reads, in place of a restored checkpoint, the blobs that rank *root had set, and nothing
+ * else; with *root -1 there are none. ringrt_checkpoint_holds() then tells of them. A rank that joins sets its own part
+ * of each blob like every other rank. */
 RINGRT_API ringrt_status_t ringrt_checkpoint_get_blob(ringrt_checkpoint_t *checkpoint, const char *name, int rank,
                                                       const void **data, size_t *bytes);
 

@@ -196,18 +196,22 @@ RINGRT_API ringrt_status_t ringrt_job_saved(ringrt_job_t *job, ringrt_status_t s
  * *comm is a new communicator of all present ranks, in which the base's come first and ranks 0 to p of a smaller job
  * keep their numbers. *step is the last finished step, from which all ranks continue. *root is a rank that has the
  * program's state of that step, which it must broadcast over *comm; -1: every rank has it. If the broadcast fails, call
- * ringrt_job_resize() again. Tensors that are registered with the job's checkpoint handle have been sent already. The
- * checkpoint handle, too, has the present ranks; a save that was under way in either handle is given up, and need not be
- * reported. *comm is NULL if the other ranks have passed the last step and end: end as well.
+ * ringrt_job_resize() again. Tensors that are registered with the job's checkpoint handle have been sent already, and
+ * the blobs of *root, as it has set them last: ringrt_checkpoint_get_blob() reads them at all ranks. So a program that
+ * keeps its other state in blobs sets them before this call, and broadcasts nothing.
+ *
+ * The checkpoint handle, too, has the present ranks; a save that was under way in either handle is given up, and need
+ * not be reported. *comm is NULL if the other ranks have passed the last step and end: end as well.
  *
  * RINGRT_PEER_LOST: a rank of the base is lost, or an extension's base has ended; the program ends, and the job is
  * started again from its newest checkpoint. RINGRT_ABORTED in a rank that was asked to leave before it joined, or whose
  * node leaves the job: end, with exit status 0. RINGRT_INVALID_ARGUMENT in an extension: it has other tensors, another
  * batch or seed, or other kinds of saves than its base.
  *
- * With config.live_resize tensors are registered before the first ringrt_job_step() and ringrt_job_resize(), and no
- * blocks of tensors (ringrt_checkpoint_register_block()): each rank has the whole state. Blobs are not sent. The next
- * ringrt_job_batch() is the present ranks'. */
+ * With config.live_resize each rank has the whole state, so that no rank's loss costs a step. Blocks of tensors are
+ * refused: ringrt_checkpoint_register_block(), or ringrt_job_open() if there are some, returns RINGRT_UNSUPPORTED (a
+ * ringrt_t moves rows: ringrt_register_placed_rows() in ringrt_live.h). So are tensors after the first
+ * ringrt_job_step() or ringrt_job_resize(). The next ringrt_job_batch() is the present ranks'. */
 RINGRT_API ringrt_status_t ringrt_job_resize(ringrt_job_t *job, ringrt_comm_t **comm, uint64_t *step, int *root);
 
 /* 1 if this rank's job extends another one; its program calls ringrt_job_resize() instead of a restore. -1: NULL */

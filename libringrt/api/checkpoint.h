@@ -4,7 +4,6 @@
 
 #include <unistd.h>
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 #include "libringrt/api/communicator_group.h"
 #include "libringrt/api/guard.h"
 #include "libringrt/api/registered.h"
+#include "libringrt/api/sent_blobs.h"
 #include "libringrt/checkpoint/before_save.h"
 #include "libringrt/checkpoint/load.h"
 #include "libringrt/checkpoint/save.h"
@@ -76,12 +76,14 @@ struct ringrt_checkpoint {
     ringrt::checkpoint::Saver saver;
     void *stream = nullptr;  // ringrt_checkpoint_set_stream()'s
     ringrt::Registered registered;
-    std::map<std::string, std::vector<std::byte>> blobs;
+    ringrt::Blobs blobs;
     std::vector<std::byte> read_blob;  // ringrt_checkpoint_get_blob()'s
     ringrt::checkpoint::BeforeSave before_save;
     ringrt::checkpoint::ProgramSaver program;
     // The restored checkpoint, until the first save.
     std::optional<ringrt::checkpoint::Rest> restored;
+    // Of the last resize in place, until a save or restore. They hide what was restored before.
+    std::optional<ringrt::SentBlobs> sent;
     bool busy = false;                // in a collective call, which may run callbacks
     bool is_used = false;             // it has saved or restored
     bool is_outside;                  // of an extension that has never joined its base

@@ -110,6 +110,7 @@ Status end_save(ringrt_checkpoint_t &checkpoint) {
     RINGRT_TRY(checkpoint.saver.finish());
     log_dropped(checkpoint);
     checkpoint.restored.reset();
+    checkpoint.sent.reset();
     return {};
 }
 
@@ -133,6 +134,7 @@ Status restore(ringrt_checkpoint_t &checkpoint, uint64_t &step) {
     RINGRT_TRY(checkpoint::load_program_files(checkpoint.group, checkpoint.program,
                                               checkpoint.store, manifest));
     checkpoint.restored = std::move(rest);
+    checkpoint.sent.reset();
     if (checkpoint.job) checkpoint.job->restored(manifest, monotonic_s() - begun_s);
     step = manifest.step;
     return {};
@@ -178,12 +180,15 @@ Status get_blob(ringrt_checkpoint_t &checkpoint, const char *name, int rank, con
                 size_t *bytes) {
     if (!name || !data || !bytes) return invalid("name, data or bytes is NULL");
     if (rank < 0) return invalid("rank: expected 0 or more");
-    if (!checkpoint.restored)
-        return {RINGRT_NOT_FOUND, "no checkpoint was restored, or one was saved since"};
-    RINGRT_TRY(
-        checkpoint::load_blob(checkpoint.store.files(), *checkpoint.restored,
-                              std::string(name, strnlen(name, checkpoint::kNameBytesMax + 1)),
-                              static_cast<uint32_t>(rank), checkpoint.read_blob));
+    const std::string wanted(name, strnlen(name, checkpoint::kNameBytesMax + 1));
+    if (checkpoint.sent) {
+        RINGRT_TRY(checkpoint.sent->get(wanted, rank, checkpoint.read_blob));
+    } else {
+        if (!checkpoint.restored)
+            return {RINGRT_NOT_FOUND, "no checkpoint was restored, or one was saved since"};
+        RINGRT_TRY(checkpoint::load_blob(checkpoint.store.files(), *checkpoint.restored, wanted,
+                                         static_cast<uint32_t>(rank), checkpoint.read_blob));
+    }
     *data = checkpoint.read_blob.data();
     *bytes = checkpoint.read_blob.size();
     return {};
@@ -246,7 +251,8 @@ ringrt_status_t ringrt_checkpoint_holds(ringrt_checkpoint_t *checkpoint, const c
     return guard(checkpoint, [&] {
         if (!name || !held) return invalid("name or held is NULL");
         const std::string wanted(name, strnlen(name, checkpoint::kNameBytesMax + 1));
-        *held = checkpoint->restored && checkpoint->restored->find(wanted) ? 1 : 0;
+        *held = checkpoint->sent ? checkpoint->sent->blobs.contains(wanted)
+                                 : checkpoint->restored && checkpoint->restored->find(wanted);
         return Status{};
     });
 }

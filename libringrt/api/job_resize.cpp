@@ -19,7 +19,8 @@ const std::string &directory_of(const ringrt_job_t &job) {
 
 // A base and an extension that run different programs must not meet.
 std::string kind_of(const ringrt_job_t &job) {
-    return format_text("handles %d %u", int{job.checkpoint != nullptr}, job.settings.save_inline);
+    return format_text("handles, blobs %d %u", int{job.checkpoint != nullptr},
+                       job.settings.save_inline);
 }
 
 // Collective over the present ranks.
@@ -56,8 +57,10 @@ Status form(ringrt_job_t &job, OwnComm &made) {
     RINGRT_TRY(make_comm(job, made));
     OwnComm of_checkpoint;
     if (job.checkpoint) RINGRT_TRY(make_comm(job, of_checkpoint));
-    if (of_checkpoint) job.checkpoint->use(std::move(of_checkpoint));
-    return {};
+    if (!of_checkpoint) return {};
+    job.checkpoint->use(std::move(of_checkpoint));
+    return send_blobs(job.group.communicator(), job.resizer->newest_rank(), job.checkpoint->blobs,
+                      job.checkpoint->sent.emplace());
 }
 
 bool is_loss(const Status &outcome) {

@@ -23,4 +23,6 @@ libapi_la_SOURCES += \
 	libringrt/api/job_step.cpp \
 	libringrt/api/registered.cpp \
 	libringrt/api/registered.h \
+	libringrt/api/sent_blobs.cpp \
+	libringrt/api/sent_blobs.h \
 	libringrt/api/training.cpp

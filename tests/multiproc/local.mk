@@ -107,8 +107,8 @@ tests_multiproc_test_job_handle_SOURCES = tests/multiproc/test_job_handle.cpp te
 tests_multiproc_test_job_handle_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_job_handle_LDADD = libringrt.la librecords.la $(CHECK_LIBS)
 
-tests_multiproc_test_job_live_SOURCES = tests/multiproc/test_job_live.cpp tests/support/live_handles.h \
-	$(live_headers)
+tests_multiproc_test_job_live_SOURCES = tests/multiproc/test_job_live.cpp tests/support/live_blobs.h \
+	tests/support/live_handles.h $(live_headers)
 tests_multiproc_test_job_live_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_job_live_LDADD = libringrt.la $(CHECK_LIBS)
 
@@ -137,8 +137,8 @@ tests_multiproc_test_live_gradients_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_gradients_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_multiproc_test_live_nodes_SOURCES = tests/multiproc/test_live_nodes.cpp \
-	tests/support/channel_service.h tests/support/check.h tests/support/directory.h tests/support/live_handles.h \
-	tests/support/live_job.h tests/support/live_rows.h tests/support/ranks.h
+	tests/support/channel_service.h tests/support/check.h tests/support/directory.h tests/support/live_blobs.h \
+	tests/support/live_handles.h tests/support/live_job.h tests/support/live_rows.h tests/support/ranks.h
 tests_multiproc_test_live_nodes_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_nodes_LDADD = libringrt.la libchannel.la librecords.la $(CHECK_LIBS)
 

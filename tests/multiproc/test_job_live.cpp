@@ -59,6 +59,53 @@ TEST(one_rank_grows_to_three_and_the_first_extension_leaves) {
     }
 }
 
+// The program's own state is in blobs. Sizes that no other divides, and saves between the resizes.
+TEST(joiners_get_the_blobs) {
+    Training training;
+    training.in_blobs = true;
+    training.save_every = 40, training.save_for = 20;
+    training.grow(0, 2, 2);
+    training.grow(1, 1, 3);
+    training.grow(2, 2, 5);
+    training.expect_left(2, SIGURG);
+    ck_assert(training.await_size(3));
+    training.leave(1, 2);
+    training.grow(1, 3, 5);
+    training.expect_left(1, SIGURG);
+    training.expect_trained(2);
+    ck_assert_int_eq(training.recoveries(), 0);
+}
+
+// Killed while they start, join and read the blobs.
+TEST(joiners_that_get_blobs_are_killed) {
+    Training training;
+    training.in_blobs = true;
+    training.nodes_apart = true;
+    training.grow(0, 2, 2);
+    training.lose_extensions(12, 3, 19);
+    training.grow(1, 2, 4);
+    training.expect_trained(2);
+}
+
+// A base that has restored a checkpoint and saved none since: its blobs are older ones.
+TEST(blobs_of_a_restored_checkpoint_are_not_those_of_the_present) {
+    Training training;
+    training.in_blobs = true;
+    training.first = [](ringrt_checkpoint_t *checkpoint, bool is_extension) {
+        uint64_t step = 0;
+        LiveBlobs blobs(checkpoint);
+        if (is_extension) return;
+        blobs.set(0, {});
+        if (ringrt_checkpoint_save(checkpoint, 0) != RINGRT_OK ||
+            ringrt_checkpoint_restore(checkpoint, &step) != RINGRT_OK)
+            _exit(248);
+    };
+    training.grow(0, 2, 2);
+    training.grow(1, 1, 3);
+    training.leave(1, 2);
+    training.expect_trained(2);
+}
+
 TEST(the_extension_trains_to_the_end) {
     Training training;
     training.grow(0, 2, 2);
@@ -117,10 +164,11 @@ TEST(an_extension_is_killed_in_the_last_steps) {
 
 // One rank of the base is a step behind the other one, whose state it gets.
 TEST(a_rank_that_is_behind_gets_the_newer_state) {
-    for (const bool has_checkpoint : {true, false})
+    for (const int kind : {0, 1, 2})
         for (const int behind : {0, 1}) {
             Training training;
-            training.has_checkpoint = has_checkpoint;
+            training.has_checkpoint = kind > 0;
+            training.in_blobs = kind == 2;
             int times = 0;  // of each process
             training.loses = [&times, behind](int job, int rank, uint64_t, int size) {
                 return job == 0 && rank == behind && size == 3 && ++times == 20;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "libringrt/ringrt_job.h"
+#include "tests/support/live_blobs.h"
 #include "tests/support/live_job.h"
 
 namespace ringrt::test {
@@ -14,6 +15,7 @@ class LiveHandles : public LiveTraining {
     uint64_t save_every = 0;  // steps from one save in two parts to the next
     uint64_t save_for = 3;    // steps, if no end is asked for
     size_t ballast = 1;       // doubles that make a save longer
+    bool in_blobs = false;    // the program's own state is in blobs; the library sends them, too
     // Whether this rank's sum of a step fails, as by a loss that other ranks have not met.
     std::function<bool(int job, int rank, uint64_t step, int size)> loses =
         [](int, int, uint64_t, int) { return false; };
@@ -114,8 +116,14 @@ class LiveHandles : public LiveTraining {
             return RINGRT_OK;
         }
 
+        // The blobs must be of the last step when the library sends or saves them.
+        void set_blobs() {
+            if (training.in_blobs) LiveBlobs(checkpoint).set(done, momentum);
+        }
+
         int root = -1;
         ringrt_status_t resize() {
+            set_blobs();
             (void)ringrt_comm_abort(comm);
             (void)ringrt_comm_destroy(comm);
             comm = nullptr;
@@ -126,7 +134,9 @@ class LiveHandles : public LiveTraining {
 
         // The state that the library does not send.
         ringrt_status_t share() {
-            if (root >= 0) {
+            if (training.in_blobs) {
+                LiveBlobs(checkpoint).get(root, done, momentum);
+            } else if (root >= 0) {
                 auto broadcast = [&](void *data, size_t bytes) {
                     return ringrt_comm_broadcast(data, data, bytes, RINGRT_UINT8, root, comm,
                                                  nullptr);
@@ -169,6 +179,7 @@ class LiveHandles : public LiveTraining {
             }
             if (action == RINGRT_SAVE_BEGIN) {
                 action = RINGRT_CONTINUE;
+                set_blobs();
                 const ringrt_status_t begun = ringrt_checkpoint_save_begin(checkpoint, step);
                 is_saving = begun == RINGRT_OK, saving_since = step;
                 return ringrt_job_saving(job, begun);
@@ -176,7 +187,10 @@ class LiveHandles : public LiveTraining {
             ringrt_status_t status = RINGRT_OK;
             if (action == RINGRT_SAVE_END) {
                 is_saving = false;
-                status = ringrt_job_saved(job, ringrt_checkpoint_save_end(checkpoint), &action);
+                const ringrt_status_t saved = ringrt_checkpoint_save_end(checkpoint);
+                if (training.in_blobs && saved == RINGRT_OK) LiveBlobs(checkpoint).expect_none();
+                if (saved == RINGRT_MISMATCH) return saved;
+                status = ringrt_job_saved(job, saved, &action);
             }
             if (status == RINGRT_OK && action == RINGRT_SAVE)
                 status = ringrt_job_saved(
