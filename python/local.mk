@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The Python package (pip install ./python), and its tests against the library of this build.
 EXTRA_DIST += python/README.md python/pyproject.toml python/setup.py python/install python/site-directory \
-	python/ringrt_autoload.py python/ringrt/__init__.py python/ringrt/communicator.py python/ringrt/errors.py python/ringrt/handle.py python/ringrt/hooks.py python/ringrt/leaving.py \
+	python/ringrt_autoload.py python/ringrt/__init__.py python/ringrt/communicator.py python/ringrt/errors.py python/ringrt/handle.py python/ringrt/hooks.py python/ringrt/job.py python/ringrt/leaving.py \
 	python/ringrt/library.py python/ringrt/py.typed python/ringrt/run.py python/ringrt/state.py \
 	python/ringrt/submitit.py python/ringrt/torch/__init__.py python/ringrt/torch/accumulate.py \
 	python/ringrt/torch/backend.py python/ringrt/torch/bits.py python/ringrt/torch/elements.py python/ringrt/torch/registration.py python/ringrt/torch/work.py \
@@ -32,8 +32,8 @@ python_tests = python/tests/check-package python/tests/check-wheel python/tests/
 	python/tests/check-frameworks python/tests/check-jax
 EXTRA_DIST += $(python_tests) python/tests/versions python/tests/support.py python/tests/live_support.py python/tests/lost_at.py \
 	python/tests/backend_checks.py python/tests/grouping_checks.py python/tests/measure_backend.py python/tests/measure_buckets.py python/tests/measure_leaving.py python/tests/measure_live.py python/tests/missing.py python/tests/test_backend.py python/tests/test_buckets.py \
-	python/tests/test_frameworks.py python/tests/test_jax.py python/tests/test_leaving.py python/tests/test_live.py python/tests/test_live_frameworks.py python/tests/test_live_sharded.py python/tests/test_malleable.py python/tests/test_mesh.py python/tests/test_plan.py \
-	python/tests/test_run.py python/tests/test_spread.py python/tests/test_step_stage.py python/tests/test_torch_own.py python/tests/test_versions.py python/tests/train_hf.py python/tests/train_lightning.py python/tests/train_mesh.py python/tests/train_run.py python/tests/train_torch.py
+	python/tests/test_frameworks.py python/tests/test_jax.py python/tests/test_job.py python/tests/test_leaving.py python/tests/test_live.py python/tests/test_live_frameworks.py python/tests/test_live_sharded.py python/tests/test_malleable.py python/tests/test_mesh.py python/tests/test_plan.py \
+	python/tests/test_run.py python/tests/test_spread.py python/tests/test_step_stage.py python/tests/test_torch_own.py python/tests/test_versions.py python/tests/train_hf.py python/tests/train_job.py python/tests/train_lightning.py python/tests/train_mesh.py python/tests/train_run.py python/tests/train_torch.py
 TESTS += $(python_tests)
 # The last three minor versions of torch and the frameworks, from PyPI: 6.3 GB, and as long as check-torch and check-frameworks
 # three times.

@@ -5,18 +5,21 @@
         while run.step():
             ...                         # one training step
 
+`ringrt.Job` is the step boundary alone, for a program with collectives and checkpoints of its own;
 `ringrt.torch` is for PyTorch. The library is loaded at the first use, not by the import.
 """
+from .communicator import Communicator
 from .errors import (Aborted, CheckpointFailed, Corrupt, Error, Forked, InvalidArgument,
                      LibraryNotFound, Mismatch, OutOfMemory, PeerLost, Superseded, SystemFailure,
                      TimedOut, Unsupported)
 from .handle import Handle
+from .job import Action, Job, Resized
 from .run import Run
 from .state import State
 
 __version__ = "0.1.0"
 __all__ = [
-    "Aborted", "CheckpointFailed", "Corrupt", "Error", "Forked", "Handle", "InvalidArgument",
-    "LibraryNotFound", "Mismatch", "OutOfMemory", "PeerLost", "Run", "State", "Superseded",
-    "SystemFailure", "TimedOut", "Unsupported",
+    "Aborted", "Action", "CheckpointFailed", "Communicator", "Corrupt", "Error", "Forked", "Handle",
+    "InvalidArgument", "Job", "LibraryNotFound", "Mismatch", "OutOfMemory", "PeerLost", "Resized", "Run",
+    "State", "Superseded", "SystemFailure", "TimedOut", "Unsupported",
 ]

@@ -6,9 +6,10 @@ from __future__ import annotations
 import ctypes
 import os
 import traceback
-from typing import Callable, Tuple
+from typing import Any, Callable, Optional, Tuple
 
 from .errors import OK, error_of
+from .handle import ranks_from_environment
 from .library import CommConfig, Store, StoreGet, StorePut, library
 
 Put = Callable[[str, bytes], None]
@@ -16,16 +17,45 @@ Message = Tuple[int, int, int]  # address, count, peer
 Get = Callable[[str, int], bytes]  # waits for a key, at most this many milliseconds
 
 
-class Communicator:
-    """The constructor opens it; destroy() closes it. Rank 0 puts one short text, the other ranks get it."""
+# ringrt_dtype_t of the formats of Python's buffers, and of NumPy's. RINGRT_SUM is 0.
+FORMATS = {"f": 0, "d": 1, "e": 2, "i": 4, "q": 5, "l": 5, "B": 6, "b": 7, "?": 8}
 
-    def __init__(self, rank: int, size: int, put: Put, get: Get, timeout_ms: int) -> None:
+
+class Communicator:
+    """The constructor opens it; destroy() closes it. Rank 0 puts one short text, the other ranks get it. Without these
+    two functions the ranks meet in a file, and rank and size come from the environment (srun, torchrun)."""
+
+    def __init__(self, rank: int = 0, size: int = 0, put: Optional[Put] = None, get: Optional[Get] = None,
+                 timeout_ms: int = 0) -> None:
         self._library = library()
         self._comm = ctypes.c_void_p()
-        store = Store(None, StorePut(_put_function(put)), StoreGet(_get_function(get)))
-        config = CommConfig(struct_size=ctypes.sizeof(CommConfig), rank=rank, size=size, store=ctypes.pointer(store),
-                            timeout_ms=timeout_ms, start_timeout_ms=timeout_ms)
+        ranks = {"rank": rank, "size": size} if size else ranks_from_environment()
+        config = CommConfig(struct_size=ctypes.sizeof(CommConfig), timeout_ms=timeout_ms, start_timeout_ms=timeout_ms,
+                            **ranks)
+        if put and get:
+            store = Store(None, StorePut(_put_function(put)), StoreGet(_get_function(get)))
+            config.store = ctypes.pointer(store)
         self._check(self._library.ringrt_comm_create(ctypes.byref(self._comm), ctypes.byref(config)), None)
+
+    @classmethod
+    def over(cls, comm: ctypes.c_void_p) -> "Communicator":
+        """That holds a ringrt_comm_t of the library's making."""
+        made = cls.__new__(cls)
+        made._library, made._comm = library(), comm
+        return made
+
+    @property
+    def pointer(self) -> ctypes.c_void_p:
+        """The ringrt_comm_t."""
+        return self._comm
+
+    @property
+    def rank(self) -> int:
+        return self._library.ringrt_comm_rank(self._comm)
+
+    @property
+    def size(self) -> int:
+        return self._library.ringrt_comm_size(self._comm)
 
     def _check(self, status: int, comm: object) -> None:
         if status != OK:
@@ -70,6 +100,31 @@ class Communicator:
     def barrier(self) -> None:
         self._run("ringrt_comm_barrier")
 
+    # ---- on objects with a buffer, such as NumPy's arrays --------------------------------------
+
+    def sum(self, array: Any) -> None:
+        """Replaces each element by its sum over the ranks, which is bit-identical on all of them."""
+        with memoryview(array) as view:
+            dtype = FORMATS.get(view.format)
+            if dtype is None:
+                raise TypeError(f"ringrt sums no elements of format {view.format!r}")
+            address = _address_of(view)
+            self.allreduce(address, address, view.nbytes // view.itemsize, dtype, 0)
+
+    def copy(self, array: Any, root: int) -> None:
+        """Replaces the bytes by those of rank `root`."""
+        with memoryview(array) as view:
+            self.broadcast(_address_of(view), view.nbytes, FORMATS["B"], root)
+
+    def copy_bytes(self, data: bytes, root: int) -> bytes:
+        """Returns what rank `root` passes, of any length: a pickled object."""
+        count = (ctypes.c_uint64 * 1)(len(data))
+        self.copy(count, root)
+        out = bytearray(data) if self.rank == root else bytearray(count[0])
+        if out:
+            self.copy(out, root)
+        return bytes(out)
+
     def alloc(self, count: int) -> int:
         out = ctypes.c_void_p()
         self._check(self._library.ringrt_comm_mem_alloc(self._comm, count, ctypes.byref(out)), self._comm)
@@ -82,9 +137,22 @@ class Communicator:
         """Makes the peers' calls fail at once. May be called from any thread."""
         self._library.ringrt_comm_abort(self._comm)
 
+    def discard(self) -> None:
+        """Closes it without waiting for any rank; the peers' calls on it fail."""
+        comm, self._comm = self._comm, ctypes.c_void_p()
+        if comm:
+            self._library.ringrt_comm_abort(comm)
+            self._library.ringrt_comm_destroy(comm)
+
     def destroy(self) -> None:
         comm, self._comm = self._comm, ctypes.c_void_p()
         self._check(self._library.ringrt_comm_destroy(comm), None)
+
+
+def _address_of(view: memoryview) -> int:
+    if not view.c_contiguous or view.readonly:
+        raise ValueError("ringrt needs a buffer that is contiguous and can be written")
+    return ctypes.addressof(ctypes.c_char.from_buffer(view)) if view.nbytes else 0
 
 
 def _put_function(put: Put):

@@ -34,7 +34,7 @@ def ranks_from_environment() -> dict[str, int]:
 
 
 @contextlib.contextmanager
-def _without(variable: str):
+def without(variable: str):
     """Hides `variable`, for programs that do not meet the requirements of live_resize (ringrt(3)): they are
     requeued."""
     value = os.environ.pop(variable, None)
@@ -66,7 +66,7 @@ class Handle:
                 setattr(config, name, os.fsencode(value) if isinstance(value, (str, os.PathLike)) else value)
         if gather:
             config.allgather = self._keep(AllGather(_gather_function(gather)))
-        with contextlib.nullcontext() if config.live_resize else _without("RINGRT_LIVE_RESIZE"):
+        with contextlib.nullcontext() if config.live_resize else without("RINGRT_LIVE_RESIZE"):
             status = self._library.ringrt_init(ctypes.byref(self._handle), ctypes.byref(config))
         if status != OK:
             raise error_of(status, self._line(None))

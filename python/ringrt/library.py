@@ -96,6 +96,31 @@ class Share(ctypes.Structure):
     ]
 
 
+class JobConfig(ctypes.Structure):
+    """ringrt_job_config_t"""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("global_batch", c_uint32),
+        ("reference_size", c_uint32),
+        ("micro_batch_max", c_uint32),
+        ("batch_rule", c_int),
+        ("steps_total", c_uint64),
+        ("samples_total", c_uint64),
+        ("seed", c_uint64),
+        ("save_interval_s", c_uint32),
+        ("telemetry_s", c_uint32),
+        ("background_saves", c_uint32),
+        ("live_resize", c_uint32),
+    ]
+
+
+class Speed(ctypes.Structure):
+    """ringrt_speed_t"""
+
+    _fields_ = [("gpus", c_int), ("step_ms", c_double)]
+
+
 # name: (result, arguments…); a status is a c_int.
 FUNCTIONS = {
     "ringrt_version": (c_int,),
@@ -127,6 +152,8 @@ FUNCTIONS = {
     "ringrt_comm_destroy": (c_int, c_void_p),
     "ringrt_comm_abort": (c_int, c_void_p),
     "ringrt_comm_last_error": (c_char_p, c_void_p),
+    "ringrt_comm_rank": (c_int, c_void_p),
+    "ringrt_comm_size": (c_int, c_void_p),
     "ringrt_comm_allreduce": (c_int, c_void_p, c_void_p, c_size_t, c_int, c_int, c_void_p, c_void_p),
     "ringrt_comm_reduce": (c_int, c_void_p, c_void_p, c_size_t, c_int, c_int, c_int, c_void_p, c_void_p),
     "ringrt_comm_reduce_scatter": (c_int, c_void_p, c_void_p, c_size_t, c_int, c_int, c_void_p, c_void_p),
@@ -142,6 +169,25 @@ FUNCTIONS = {
     "ringrt_comm_barrier": (c_int, c_void_p, c_void_p),
     "ringrt_comm_mem_alloc": (c_int, c_void_p, c_size_t, POINTER(c_void_p)),
     "ringrt_comm_mem_free": (c_int, c_void_p, c_void_p),
+    "ringrt_job_open": (c_int, POINTER(c_void_p), c_void_p, c_void_p, POINTER(JobConfig)),
+    "ringrt_job_close": (c_int, c_void_p),
+    "ringrt_job_abort": (c_int, c_void_p),
+    "ringrt_job_last_error": (c_char_p, c_void_p),
+    "ringrt_job_restarts": (c_int, c_void_p),
+    "ringrt_job_is_extension": (c_int, c_void_p),
+    "ringrt_job_step": (c_int, c_void_p, c_uint64, POINTER(c_int)),
+    "ringrt_job_saving": (c_int, c_void_p, c_int),
+    "ringrt_job_saved": (c_int, c_void_p, c_int, POINTER(c_int)),
+    "ringrt_job_written": (c_int, c_void_p),
+    "ringrt_job_progress": (c_int, c_void_p, POINTER(c_void_p), POINTER(c_size_t)),
+    "ringrt_job_resumed": (c_int, c_void_p, c_uint64, c_char_p, c_size_t),
+    "ringrt_job_resize": (c_int, c_void_p, POINTER(c_void_p), POINTER(c_uint64), POINTER(c_int)),
+    "ringrt_job_batch": (c_int, c_void_p, POINTER(Share)),
+    "ringrt_job_set_batch": (c_int, c_void_p, c_uint32),
+    "ringrt_job_set_steps_left": (c_int, c_void_p, c_uint64),
+    "ringrt_job_set_samples_left": (c_int, c_void_p, c_uint64),
+    "ringrt_job_set_planned_speeds": (c_int, c_void_p, POINTER(Speed), c_size_t),
+    "ringrt_job_set_loss": (c_int, c_void_p, c_double, c_double),
 }
 
 _library: ctypes.CDLL | None = None

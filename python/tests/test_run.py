@@ -47,6 +47,8 @@ class DeclarationsTest(unittest.TestCase):
     def test_structs_are_as_in_the_header(self):
         self.assertEqual([name for name, _ in library.Config._fields_], fields_of("ringrt_config_t"))
         self.assertEqual([name for name, _ in library.CommConfig._fields_], fields_of("ringrt_comm_config_t"))
+        self.assertEqual([name for name, _ in library.JobConfig._fields_], fields_of("ringrt_job_config_t"))
+        self.assertEqual([name for name, _ in library.Speed._fields_], fields_of("ringrt_speed_t"))
         names = [name for name, _ in library.Share._fields_]
         self.assertEqual(["global" if name == "total" else name for name in names], fields_of("ringrt_batch_t"))
 
@@ -57,6 +59,10 @@ class DeclarationsTest(unittest.TestCase):
             self.assertTrue(found, name)
             wanted = [] if found.group(1) == "void" else found.group(1).split(",")
             self.assertEqual(len(arguments), len(wanted), name)
+
+    def test_actions_are_as_in_the_header(self):
+        body = re.search(r"typedef enum ringrt_action \{(.*?)\}", headers(), re.S).group(1)
+        self.assertEqual([f"RINGRT_{one.name}" for one in ringrt.Action], re.findall(r"(RINGRT_[A-Z_]+)", body))
 
     def test_every_status_has_an_exception(self):
         body = re.search(r"typedef enum ringrt_status \{(.*?)\}", headers(), re.S).group(1)
