@@ -72,7 +72,8 @@ typedef struct ringrt_messenger {
     void (*release)(void *context, int clean);    /* clean 1: no message is in flight at any rank */
 } ringrt_messenger_t;
 
-/* Zero selects the environment variable in brackets, or else the default in parentheses. */
+/* Zero selects the environment variable in brackets, or else the default in parentheses. Strings and structs that a
+ * config points to are copied. Fill it with RINGRT_CONFIG_INIT. */
 typedef struct ringrt_config {
     size_t struct_size;          /* sizeof(ringrt_config_t); allows fields to be added later */
     int rank, size;              /* [SLURM_PROCID, SLURM_NTASKS]; size 0: from the environment */
@@ -91,8 +92,8 @@ typedef struct ringrt_config {
     uint32_t save_interval_s;    /* between periodic checkpoints [RINGRT_SAVE_INTERVAL_S] (600) */
     uint32_t keep_checkpoints;   /* how many of the newest, plus the one this run started from
                                     [RINGRT_KEEP_CHECKPOINTS] (3) */
-    uint32_t timeout_ms;         /* of one operation; a save or restore, in which ranks wait for files, has ten
-                                    times as long, at most 30 minutes [RINGRT_TIMEOUT_MS] (600000) */
+    uint32_t timeout_ms;         /* of one operation without progress; a save or restore, in which ranks wait for
+                                    files, has ten times as long, at most 30 minutes [RINGRT_TIMEOUT_MS] (600000) */
     uint32_t start_timeout_ms;   /* of start-up [RINGRT_START_TIMEOUT_MS] (120000) */
     uint32_t telemetry_s;        /* shortest time between two reports [RINGRT_TELEMETRY_S] (30) */
     uint32_t save_inline;        /* 1: training waits for periodic saves [RINGRT_SAVE_INLINE] (0: they are written
@@ -132,6 +133,7 @@ RINGRT_API ringrt_status_t ringrt_finalize(ringrt_t *rt);
  * RINGRT_PEER_LOST. May be called from any thread. */
 RINGRT_API ringrt_status_t ringrt_abort(ringrt_t *rt);
 
+/* -1 if rt is NULL. With live_resize, ringrt_step() and ringrt_restore() may change rank and size. */
 RINGRT_API int ringrt_rank(const ringrt_t *rt);
 RINGRT_API int ringrt_size(const ringrt_t *rt);
 RINGRT_API int ringrt_local_rank(const ringrt_t *rt); /* the GPU to use: one rank per GPU */
@@ -154,7 +156,10 @@ RINGRT_API int ringrt_restarts(const ringrt_t *rt);   /* how often this job was 
  * rejected. doc/gpu.md has the report of a real GPU. */
 RINGRT_API ringrt_status_t ringrt_set_stream(ringrt_t *rt, void *stream);
 
-/* ---- collectives: element counts, not bytes ----------------------------------------------------- */
+/* ---- collectives ------------------------------------------------------------------------------- */
+
+/* Counts are elements, but bytes in ringrt_broadcast(). A count is that of the whole vector, also where a rank holds
+ * only its share of it: ringrt_comm_reduce_scatter() and ringrt_comm_allgather() count one block, as NCCL does. */
 
 /* Collective. recv[i] = op over ranks of send[i]. Values are added in the order set by RINGRT_ORDER (default:
  * by rank; see ringrt(3)), so the result is bit-identical on all ranks. recv may be send. */
@@ -186,7 +191,7 @@ RINGRT_API ringrt_status_t ringrt_allreduce_start(ringrt_t *rt, const void *send
                                                   ringrt_request_t **out);
 /* Sets *done to 1 if ringrt_wait() would return at once, otherwise to 0. On failure *done is 1. */
 RINGRT_API ringrt_status_t ringrt_test(ringrt_t *rt, ringrt_request_t *request, int *done);
-/* Waits for the operation to end and frees the request, whatever the status. */
+/* Waits for the operation to end, frees the request whatever the status, and returns how the operation ended. */
 RINGRT_API ringrt_status_t ringrt_wait(ringrt_t *rt, ringrt_request_t *request);
 
 /* Collective. Copies `bytes` of `buffer` from `root` to all ranks. */
@@ -216,7 +221,8 @@ RINGRT_API ringrt_status_t ringrt_gradient_ready(ringrt_t *rt, int id, void *buf
  * A rank's first call in a step declares its backward pass finished: gradients that are not ready by then count
  * as zero in this step. *sum (sum may be NULL) is the buffer given to ringrt_gradient_ready(); if there was
  * none, it is library memory that is valid until the next step's first gradient, but on a GPU with live_resize
- * only until ringrt_step(). Before the first step it is NULL. For stream-ordered sums in GPU memory the stream waits, not the caller. */
+ * only until ringrt_step(). Before the first step it is NULL. For stream-ordered sums in GPU memory the stream waits,
+ * not the caller. */
 RINGRT_API ringrt_status_t ringrt_gradient_wait(ringrt_t *rt, int id, const void **sum);
 
 /* ---- the share of a batch ---------------------------------------------------------------------- */

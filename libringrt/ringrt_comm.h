@@ -12,7 +12,7 @@
  * communicator call its operations in the same order with the same counts, types, operations and
  * roots. A request takes the place of NCCL's stream argument; ringrt_comm_set_stream() sets the
  * stream for buffers in GPU memory. Calls that do not match fail with RINGRT_MISMATCH and a line
- * that names both calls; they do not hang.
+ * that names both calls; they do not hang. A count may be 0, and the buffers are then not used.
  *
  * Every function returns a status. On any status but RINGRT_OK the outputs are unchanged, and
  * ringrt_comm_last_error() returns one line with the cause and the remedy. No function exits,
@@ -53,19 +53,19 @@ RINGRT_API int ringrt_version(void);
 
 typedef enum ringrt_status {
     RINGRT_OK = 0,
-    RINGRT_NOT_FOUND,          /* no checkpoint: a first start */
-    RINGRT_INVALID_ARGUMENT,
+    RINGRT_NOT_FOUND,          /* no checkpoint: a first start; no such blob */
+    RINGRT_INVALID_ARGUMENT,   /* nothing was done */
     RINGRT_TIMEOUT,            /* a peer did not answer in time */
     RINGRT_PEER_LOST,          /* a peer closed its connection or died */
     RINGRT_MISMATCH,           /* ranks called different operations, or registered different buffers */
     RINGRT_NO_MEMORY,
-    RINGRT_SYSTEM_ERROR,
+    RINGRT_SYSTEM_ERROR,       /* a call of the operating system, of CUDA or of NCCL, or a callback, failed */
     RINGRT_CHECKPOINT_FAILED,  /* not saved: the old checkpoint remains, training can continue */
     RINGRT_CORRUPT,            /* every kept checkpoint is damaged: stop, never start afresh silently */
     RINGRT_SUPERSEDED,         /* a newer incarnation of this job writes the checkpoints */
-    RINGRT_ABORTED,
-    RINGRT_FORKED,
-    RINGRT_UNSUPPORTED
+    RINGRT_ABORTED,            /* an _abort() function was called at this rank */
+    RINGRT_FORKED,             /* the handle belongs to the process that forked this one */
+    RINGRT_UNSUPPORTED         /* not in this build, or not by this handle; nothing was done */
 } ringrt_status_t;
 
 /* The name of a status, e.g. "peer lost". Never NULL. */
@@ -103,7 +103,8 @@ typedef struct ringrt_store {
     int (*get)(void *context, const char *key, char *value, size_t bytes, uint32_t timeout_ms); /* waits for it */
 } ringrt_store_t;
 
-/* Zero selects the environment variable in brackets, or else the default in parentheses. */
+/* Zero selects the environment variable in brackets, or else the default in parentheses. Strings and structs that a
+ * config points to are copied. Fill it with RINGRT_COMM_CONFIG_INIT. */
 typedef struct ringrt_comm_config {
     size_t struct_size;          /* sizeof(ringrt_comm_config_t); allows fields to be added later */
     int rank, size;              /* size 0: from srun [SLURM_PROCID, SLURM_NTASKS]; outside srun a single rank */
@@ -156,7 +157,7 @@ RINGRT_API ringrt_status_t ringrt_comm_async_error(const ringrt_comm_t *comm, ri
 RINGRT_API const char *ringrt_comm_last_error(const ringrt_comm_t *comm);
 
 RINGRT_API int ringrt_comm_rank(const ringrt_comm_t *comm); /* -1 if comm is NULL */
-RINGRT_API int ringrt_comm_size(const ringrt_comm_t *comm);
+RINGRT_API int ringrt_comm_size(const ringrt_comm_t *comm); /* -1 if comm is NULL */
 
 /* ---- operations --------------------------------------------------------------------------------- */
 
@@ -165,7 +166,8 @@ RINGRT_API int ringrt_comm_size(const ringrt_comm_t *comm);
  * ringrt_comm_wait(). Other operations may be called meanwhile, with or without a request; they run in order. */
 typedef struct ringrt_comm_request ringrt_comm_request_t;
 
-/* Sets *done to 1 if ringrt_comm_wait() would return at once, otherwise to 0. */
+/* Sets *done to 1 if ringrt_comm_wait() would return at once, because the operation is complete or has failed,
+ * otherwise to 0. The request must still be waited for, which tells how the operation ended. */
 RINGRT_API ringrt_status_t ringrt_comm_test(ringrt_comm_request_t *request, int *done);
 /* Waits for the operation to end, frees the request whatever the status, and returns how the operation ended.
  * Allowed after an abort and after ringrt_comm_destroy(). */

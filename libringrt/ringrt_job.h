@@ -248,7 +248,8 @@ typedef struct ringrt_share { /* not ringrt_batch: that name is the function */
     double lr_scale;      /* factor on the learning rate tuned at reference_size (linear scaling) */
 } ringrt_batch_t;
 
-/* Returns this rank's share of the next step. The shares of all ranks tile the batch exactly. */
+/* Returns this rank's share of the next step. The shares of all ranks tile the batch exactly. Not collective.
+ * RINGRT_INVALID_ARGUMENT without a configured global_batch. */
 RINGRT_API ringrt_status_t ringrt_job_batch(const ringrt_job_t *job, ringrt_batch_t *out);
 
 /* Sets global_batch from the current step on, for a batch that changes during the training. Call it between two
@@ -257,13 +258,14 @@ RINGRT_API ringrt_status_t ringrt_job_batch(const ringrt_job_t *job, ringrt_batc
 RINGRT_API ringrt_status_t ringrt_job_set_batch(ringrt_job_t *job, uint32_t global_batch);
 
 /* Returns the sample at `position` (0 .. samples−1) of the shuffled epoch: a permutation of 0 .. samples−1 that
- * needs no memory and does not depend on the number of ranks. */
+ * needs no memory and does not depend on the number of ranks. May be called from any thread. */
 RINGRT_API uint64_t ringrt_sample(uint64_t seed, uint64_t epoch, uint64_t samples, uint64_t position);
 
 /* ---- what the scheduler learns ------------------------------------------------------------------- */
 
-/* Reports are sent by a thread of rank 0: the time of a step (from ringrt_job_step()'s return to the next call), the
- * speed at each size, the newest checkpoint, the samples and the remaining work. */
+/* None of these calls is collective. Reports are sent by a thread of rank 0: the time of a step (from
+ * ringrt_job_step()'s return to the next call), the speed at each size, the newest checkpoint, the samples and the
+ * remaining work. */
 
 /* Sets the number of remaining steps, at the current size and batch, if it is not steps_total − step (early
  * stopping, a new schedule). */
