@@ -36,4 +36,5 @@ live-gap: tests/speed/live_gap
 	tests/speed/live_gap 20 100 2
 	tests/speed/live_gap 20 100 1 rows
 	tests/speed/live_gap 20 100 1 gradients
+	tests/speed/live_gap 20 100 1 whole handles job
 .PHONY: live-gap
