@@ -3,7 +3,7 @@
 # resized by requeue and in place. Ranks of an extension on the base's node do not see the base's /dev/shm: they
 # use TCP.
 # seconds: 400
-# slurmstepd enters the job's mount namespace, whose root is that of the machine.
+# slurmstepd enters the job's mount namespace, whose root is not that of a chroot. contrib/root makes none.
 [ "$(stat -c %d:%i /)" = "$(nsenter --mount=/proc/self/ns/mnt stat -c %d:%i /)" ] ||
     skip "in a chroot a process that enters a mount namespace leaves the chroot"
 . "$here/live.sh"
