@@ -19,6 +19,15 @@ SHARDED = ("sharded", "fsdp", "fsdp_validated", "by_columns")
 BREAK = os.path.join(os.environ["DIRECTORY"], "break")
 
 
+def slowed(pause_s):
+    """A file `break` says how many seconds a step takes: 0.3 if it is empty."""
+    try:
+        with open(BREAK, encoding="ascii") as file:
+            return float(file.read() or 0.3)
+    except FileNotFoundError:
+        return pause_s
+
+
 class Noted(Dataset):
     """Each sample says which it is; a random number stands for augmentation."""
 
@@ -184,7 +193,7 @@ def main(kind, pause_s, workers, epochs):
                 train_two(model, opts, run, x, y)
                 sched.step()
                 print(epoch, run.steps_done, *index.tolist(), file=notes)
-                time.sleep(0.3 if os.path.exists(BREAK) else pause_s)
+                time.sleep(slowed(pause_s))
                 continue
             loss = torch.nn.functional.mse_loss(model(x), y)
             if torch.isfinite(loss):  # before the exchange: a rank that is killed after it has its part in the step
@@ -198,7 +207,7 @@ def main(kind, pause_s, workers, epochs):
             sched.step()
             if kind != "distributed":
                 opt.zero_grad()
-            time.sleep(0.3 if os.path.exists(BREAK) else pause_s)  # not at its end before it is killed
+            time.sleep(slowed(pause_s))  # not at its end before it is killed
         plateau.step(validated() if kind.endswith("validated") else 1.0)
     result = {"net": whole(net.state_dict()), "opt": whole(opt.state_dict()), "sched": sched.state_dict(),
               "steps": run.steps_done, "plateau": plateau.state_dict()}

@@ -11,6 +11,7 @@ rank_program() { # EPOCHS [COMMAND ALONE]: sets $epochs and $alone, makes $direc
     epochs=$1 alone=${3:-"$package/tests/train_torch.py distributed 0 0 $1"}
     local command=${2:-"$package/tests/train_torch.py distributed 0.1 0 $1"}
     mkdir -p "$directory"
+    echo 2 >"$directory/break" # the training does not end before it has grown, however long an extension takes to start
     cat >"$directory/rank" <<END
 #!/bin/sh
 export DIRECTORY=$directory
@@ -25,6 +26,10 @@ submit_live() { # MIN:MAX [OPTION...]: the base of a training that the controlle
         --wrap "export RINGRT_CHECKPOINT_DIR=$directory/ckpt RINGRT_TELEMETRY_S=1; srun -n \$SLURM_NTASKS $directory/rank") || fail "sbatch refused it"
 }
 sizes() { sed -n 's/.*resized in place at step [0-9]*: \([0-9]*\) ranks.*/\1/p' "$directory/out" | tr '\n' ' '; }
+grown() { # RANKS: from then on the training has its own pace
+    wait_for 180 "$1 ranks" last_size "$1"
+    rm -f "$directory/break"
+}
 last_size() { [ "$(sizes | awk '{ print $NF }')" = "$1" ]; }
 # Over all parts that trained: each sample is in one step of each epoch.
 each_sample_in_its_step() {
@@ -40,7 +45,7 @@ grow_and_give_back() {
     set_yaml "$(cat "$dir/malleable.yaml")
 resize: live"
     submit_live 1:4
-    wait_for 180 "4 ranks" last_size 4
+    grown 4
     rigid=$(rigid 12 20 --nodes=4 --gpus-per-node=3)
     wait_for 60 "GPUs given back" is_state "$rigid" "RUNNING COMPLETED"
     check_training 300

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # alone: MASTER_PORT comes from the number of the job, and that of each cluster's first job is 1
 #
-# seconds: 600
+# seconds: 1200
 # Unmodified scripts of the Hugging Face Trainer and of Lightning resized in place on a real Slurm, one after the
 # other: extensions join while the training is alone on the cluster, and leave when a rigid job is pending.
 . "$here/live_torch.sh"
@@ -15,7 +15,7 @@ resized() { # NAME COMMAND ALONE
     directory=$work/$1
     rank_program 8 "$2" "$3"
     submit_live 1:4
-    wait_for 180 "$1 on 4 ranks" last_size 4
+    grown 4
     rigid=$(rigid 12 20 --nodes=4 --gpus-per-node=3)
     wait_for 60 "GPUs given back" is_state "$rigid" "RUNNING COMPLETED"
     check_training 300

@@ -23,7 +23,7 @@ upper=$(by_hand n3 2 upper RINGRT_EXTENDS="$job")
 wait_for 90 "4 ranks" last_size 4
 scancel -s URG "$lower"
 wait_for 60 "end of the lower one" is_state "$lower" COMPLETED
-wait_for 60 "3 ranks" last_size 3
+grown 3
 [ "$(sizes)" = "2 4 1 3 " ] || fail "the sizes were $(sizes)"
 check_training 300
 wait_for 30 "end of the upper one" is_state "$upper" COMPLETED

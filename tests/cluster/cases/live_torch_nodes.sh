@@ -16,7 +16,7 @@ for where in "n1 3" "n2 3" "n3 4" "n4 4"; do
 done
 submit_live 1:4 -J train
 node_of() { timeout 5 squeue -h -t RUNNING -n "$1" -o %N; }
-wait_for 100 "2 ranks" last_size 2
+grown 2
 base=$(node_of train) extension=$(node_of train+1)
 [[ "$base $extension" =~ ^n[12]\ n[12]$ ]] && [ "$base" != "$extension" ] || fail "the base is on $base, its extension on $extension"
 guest=$(rigid 1 10 -w "$extension")
