@@ -12,8 +12,8 @@ namespace ringrt::live {
 enum class RowsFrom : uint8_t { memory, copy, checkpoint };
 
 struct Settlement {
-    int root =
-        0;  // the rank with the newest whole step; all continue from it, unless rows are lost
+    // The rank with the newest whole step. All continue from it, unless rows are lost.
+    int root = 0;
     bool is_a_rank_behind = false;
     bool is_over = false;  // some have ended the training
     RowsFrom rows = RowsFrom::memory;
