@@ -75,7 +75,7 @@ struct Allotment {
 
 // GPUs per node that malleable jobs may hold: a node's usable GPUs, minus those of rigid jobs that
 // run there and of pending rigid jobs that come first. A job up to the size of one node stays on
-// one node. A larger job takes whole nodes.
+// one node. A larger job has the same number on each of its nodes.
 struct Capacity {
     std::vector<int> node_gpus;  // negative: the node accepts no job
     int gpus_per_node = 0;       // of a whole node; 0: the largest of node_gpus

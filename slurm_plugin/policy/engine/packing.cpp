@@ -27,10 +27,8 @@ BlockBound::BlockBound(const Capacity &capacity) : node_(whole_node(capacity)) {
 bool BlockBound::fits(int add, int instead_of, bool by_parts) const {
     if (by_parts) return used_[0] - instead_of + add <= blocks_[0];
     if (!has_node_for(add)) return false;
-    if (add > node_) {
-        const long before = instead_of > node_ ? model::even_nodes(instead_of, node_) : 0;
-        if (used_nodes_ - before + model::even_nodes(add, node_) > whole_nodes_) return false;
-    }
+    const long filled = filled_nodes(add);
+    if (filled > 0 && used_nodes_ - filled_nodes(instead_of) + filled > whole_nodes_) return false;
     for (int k = 0; k < classes_ && (1 << k) <= add; ++k) {
         const long before = instead_of >= (1 << k) ? blocks(instead_of, k) : 0;
         if (used_[k] - before + blocks(add, k) > blocks_[k]) return false;
@@ -110,18 +108,18 @@ bool Packing::place(int gpus, std::vector<NodeShare> *where) {
         return false;
     }
     const auto count = static_cast<std::size_t>(model::even_nodes(gpus, node_));
-    std::vector<int> nodes;
-    while (nodes.size() < count) {
-        const int node = pop(node_);
-        if (node < 0) break;
-        nodes.push_back(node);
-        free_[node] = -node_ - 1;  // hides a second entry of the same node
+    const int share = gpus / static_cast<int>(count);
+    std::vector<NodeShare> found;  // nodes, with the GPUs that are free there
+    for (int free = share; free <= node_; ++free) {
+        for (int node = 0; found.size() < count && (node = pop(free)) >= 0;) {
+            found.emplace_back(node, free);
+            free_[node] = -node_ - 1;  // hides a second entry of the same node
+        }
     }
-    const bool fits = nodes.size() == count;
-    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) free_[*node] = node_;
-    const int share = fits ? gpus / static_cast<int>(count) : 0;
-    for (const int node : nodes) {
-        set_free(node, node_ - share);
+    const bool fits = found.size() == count;
+    for (auto at = found.rbegin(); at != found.rend(); ++at) free_[at->first] = at->second;
+    for (const auto &[node, free] : found) {
+        set_free(node, fits ? free - share : free);
         if (fits && where) where->push_back({node, share});
     }
     return fits;

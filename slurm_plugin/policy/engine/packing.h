@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whether sizes fit on the nodes. A job up to the size of one node takes one node. A larger job
-// takes whole nodes and spreads evenly: six GPUs on nodes of four are three and three. Slurm makes
-// the final placement; this predicts what it can place.
+// takes the fewest nodes on which it spreads evenly: six GPUs on nodes of four are three and three.
+// Others may use the rest of these nodes. Slurm makes the final placement; this predicts what it
+// can place.
 #pragma once
 
 #include <array>
@@ -39,7 +40,13 @@ class BlockBound {
             return;
         }
         for (int k = 0; k < classes_ && (1 << k) <= gpus; ++k) used_[k] += jobs * blocks(gpus, k);
-        if (gpus > node_) used_nodes_ += jobs * model::even_nodes(gpus, node_);
+        used_nodes_ += jobs * filled_nodes(gpus);
+    }
+    // The nodes that a job larger than a node fills, so that they must be empty; 0: on nodes of six
+    // GPUs a job of eight leaves two of each.
+    [[nodiscard]] long filled_nodes(int gpus) const {
+        const long nodes = gpus > node_ ? model::even_nodes(gpus, node_) : 0;
+        return nodes * node_ == gpus ? nodes : 0;
     }
     // Blocks of 2^k that `gpus` GPUs take up, if it is at least one: six GPUs take two blocks of
     // four.
@@ -50,7 +57,7 @@ class BlockBound {
     int largest_ = 0;                    // GPUs of the largest node
     int classes_ = 1;
     std::array<long, kClasses> blocks_{}, used_{};
-    long whole_nodes_ = 0, used_nodes_ = 0;  // of jobs larger than a node
+    long whole_nodes_ = 0, used_nodes_ = 0;  // those that jobs fill
 };
 
 // Exact places: best fit, lowest node index first. A node with fewer than 0 GPUs accepts no job.

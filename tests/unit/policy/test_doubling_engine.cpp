@@ -173,6 +173,22 @@ TEST(packing_distributes_gpus_evenly) {
     ck_assert(four.place(16) && four.place(2) && four.free_gpus() == 6);
 }
 
+// Eight GPUs are four on each of two nodes of six, also where others hold the rest.
+TEST(packing_shares_the_nodes_that_a_job_does_not_fill) {
+    using Shares = std::vector<NodeShare>;
+    const Capacity capacity{.node_gpus = {6, 4, 3, 5}, .gpus_per_node = 6};
+    Packing packing(capacity);
+    Shares where;
+    ck_assert(packing.place(8, &where));
+    ck_assert((where == Shares{{1, 4}, {3, 4}}));  // best fit
+    ck_assert(!packing.place(8) && packing.free_gpus() == 10);
+    ck_assert(packing.place(6) && packing.place(3) && packing.place(1) && !packing.place(1));
+    BlockBound room(capacity);
+    ck_assert(room.fits(8) && !room.fits(12) && !room.fits(16));
+    room.change(0, 8);
+    ck_assert(!room.fits(8) && room.fits(4) && !room.is_over());
+}
+
 // Two GPUs on each node, even if one node has room for all.
 TEST(packing_separates_what_a_layout_separates) {
     Packing packing({.node_gpus = {4, 1, 2, -1, 4}, .gpus_per_node = 4});
