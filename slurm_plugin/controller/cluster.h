@@ -201,6 +201,9 @@ struct NodeRecord {
     bool usable = true;  // up, not drained, not reserved for others
     // Not usable, but Slurm starts jobs on it: it is powered down or boots, and the job waits.
     bool asleep = false;
+    // Slurm starts no job on it: another one is COMPLETING there, and holds GPUs that Slurm no
+    // longer lists if it was requeued (22.05 to 26.05).
+    bool completing = false;
     double reserved_from_s = 0;  // Unix time of the next reservation; 0: none is known
     // Only jobs of this user start on it while one runs there (ExclusiveUser); none: anybody's.
     std::optional<uint32_t> owner;

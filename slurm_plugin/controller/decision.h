@@ -21,6 +21,7 @@ struct Target {
     std::string_view why_pinned;  // why the job is left alone; empty: it is not
     int pool = -1;
     int placeable_gpus = 0;       // the largest size up to the target whose GPUs are free now
+    int startable_gpus = 0;       // of a pending job: the same without nodes that are completing
     std::vector<int> part_nodes;  // resize in place: the number of nodes of each doubling
     bool gap_contended = false;   // another job would take its GPUs during the restart
     uint32_t moves_for = 0;  // the rigid job whose planned place it occupies; 0: it need not move

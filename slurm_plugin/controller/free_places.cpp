@@ -126,6 +126,16 @@ void match_returning(const Observation &observation, const Pool &pool, const Mal
     target.excluded_checksum = checksum_of(target.excluded_nodes, observation.nodes);
 }
 
+// What it could get on the nodes where Slurm starts jobs now.
+int place_startable(const Observation &observation, const Pool &pool, const MalleableJob &job,
+                    const policy::Ladder &ladder, Packing packing) {
+    OutOfReach off = out_of_reach(observation, pool, *job.record);
+    for (std::size_t i = 0; i < observation.nodes.size(); ++i)
+        if (observation.nodes[i].completing && pool.free.node_gpus[i] > 0)
+            off.gpus.emplace_back(static_cast<int>(i), observation.nodes[i].gpus);
+    return place_largest(packing, off, job.intent.layout, ladder);
+}
+
 // A job that must move is placed off the reserved nodes.
 void match_moving(const Observation &observation, const Pool &pool, const MalleableJob &job,
                   Packing &packing, Target &target) {
@@ -182,15 +192,21 @@ void match_free(const Observation &observation, const Pool &pool,
         const JobRecord &x = *jobs[a].record, &y = *jobs[b].record;
         return x.priority != y.priority ? x.priority > y.priority : x.submit_s < y.submit_s;
     });
+    const bool some_completing = std::ranges::any_of(observation.nodes, &NodeRecord::completing);
     for (const std::size_t i : waiting) {
         const int most = std::max(targets[i].allotment.gpus, jobs[i].intent.gpus_min);
         const policy::Ladder ladder{jobs[i].intent.gpus_min, most};
+        const bool waits_to_start = jobs[i].stage == Stage::eligible && some_completing;
+        if (waits_to_start)
+            targets[i].startable_gpus =
+                place_startable(observation, pool, jobs[i], ladder, packing);
         if (jobs[i].is_resizing() && !pool.reserved_nodes.empty() && !names_nodes(*jobs[i].record))
             match_returning(observation, pool, jobs[i], ladder, packing, targets[i]);
         else
             targets[i].placeable_gpus =
                 place_largest(packing, out_of_reach(observation, pool, *jobs[i].record),
                               jobs[i].intent.layout, ladder);
+        if (!waits_to_start) targets[i].startable_gpus = targets[i].placeable_gpus;
     }
     for (const std::size_t i : moving)
         match_moving(observation, pool, jobs[i], packing, targets[i]);

@@ -183,9 +183,10 @@ Action downsize_if_stuck(const MalleableJob &job, const Target &target, const Jo
     if (size <= job.intent.gpus_min || !is_on_ladder(job, size)) return {};
     const int fits = target.placeable_gpus;
     if (fits == 0 && pass.room_is_coming) return {};
-    const int smaller = fits < size ? std::max(fits, job.intent.gpus_min) : size / 2;
+    const int starts = std::min(fits, target.startable_gpus);
+    const int smaller = starts < size ? std::max(starts, job.intent.gpus_min) : size / 2;
     Action action = release(job, target, tracker, pass, smaller, EventKind::downsized);
-    action.slurm_declined = fits >= size;
+    action.slurm_declined = starts >= size;
     return action;
 }
 

@@ -191,7 +191,7 @@ void FakeCluster::finish_completing(Ctld &ctld) {
 std::vector<int> FakeCluster::free_gpus() const {
     std::vector<int> free = node_gpus_;
     for (std::size_t i = 0; i < free.size(); ++i)
-        if (!is_open(i)) free[i] = 0;
+        if (!is_open(i) || static_cast<int>(i) == completing_node) free[i] = 0;
     for (const auto &[id, ctld] : ctld_)
         for (const auto &[node, gpus] : ctld.record.gpus_on_node)
             if (is_open(static_cast<std::size_t>(node))) free[node] -= gpus;

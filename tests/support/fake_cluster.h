@@ -137,6 +137,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     int gpus_allowed = 1 << 20;    // a limit: a larger size is refused
     int node_cpus = 0;             // of each node; 0: not known
     int gpus_placeable = 1 << 20;  // a job that asks for more is held: no node can satisfy it
+    int completing_node = -1;      // it starts no job, although its GPUs are listed as free
     int resizes_in_flight_most = 8;  // the controller's configured value
     std::vector<controller::Event> events;
     std::vector<int> billed;  // sizes at which jobs were billed anew

@@ -42,7 +42,8 @@ RpcStatus FakeCluster::observe(controller::Observation &out) {
                              .gpus = node_gpus_[i],
                              .cpus = node_cpus,
                              .cpus_free = node_cpus,
-                             .usable = is_open(i)});
+                             .usable = is_open(i),
+                             .completing = static_cast<int>(i) == completing_node});
     for (const auto &[id, ctld] : ctld_) {
         out.jobs.push_back(frozen_.contains(id) ? frozen_.at(id) : ctld.record);
         if (!frozen_.contains(id)) out.jobs.back().slurmctld_s = std::floor(now_s_);

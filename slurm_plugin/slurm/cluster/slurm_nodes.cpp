@@ -75,6 +75,7 @@ std::vector<NodeRecord> node_records(const node_info_msg_t &nodes,
             const bool is_asleep = (node.node_state & kAsleep) != 0;
             record.usable = takes_jobs(node.node_state) && !is_asleep;
             record.asleep = takes_jobs(node.node_state) && is_asleep;
+            record.completing = (node.node_state & NODE_STATE_COMPLETING) != 0;
         }
         records.push_back(std::move(record));
     }

@@ -348,6 +348,31 @@ TEST(a_size_that_fits_no_node_ends_the_resize_and_not_the_job) {
     expect_all_finish(world, 5000, "BadConstraints");
 }
 
+// Slurm lists the GPUs of a requeued job that still completes as free, and starts nothing there.
+TEST(a_size_that_waits_for_a_completing_node_is_tried_again) {
+    World world({4, 4});
+    const uint32_t near = world.cluster.submit_rigid(3, 20, 1, 1);
+    const uint32_t far = world.cluster.submit_rigid(4, 3000, 1, 1);
+    const uint32_t id = world.cluster.submit_malleable(1, 4, {.steps = 3000});
+    world.run(10);
+    ck_assert_int_eq(world.cluster.job(id).gpus_requested, 1);
+    ck_assert(world.cluster.job(far).phase == JobPhase::running);
+    world.cluster.completing_node = world.cluster.job(near).gpus_on_node.at(0).first;
+    const auto waits = [&] {
+        return world.cluster.job(id).phase == JobPhase::pending &&
+               world.cluster.job(id).gpus_requested == 4;
+    };
+    ck_assert_msg(world.run_until(waits, 60) >= 0, "%s", world.cluster.story().c_str());
+    world.run(60);
+    ck_assert_int_gt(world.cluster.count(EventKind::downsized), 0);
+    world.cluster.completing_node = -1;
+    const auto has_all = [&] {
+        return world.cluster.job(id).phase == JobPhase::running &&
+               world.cluster.job(id).gpus_requested == 4;
+    };
+    ck_assert_msg(world.run_until(has_all, 120) >= 0, "%s", world.cluster.story(id).c_str());
+}
+
 TEST(a_job_that_never_ran_gets_less_until_it_can_be_placed) {
     World world({4, 4});
     world.cluster.gpus_placeable = 2;

@@ -108,6 +108,11 @@ TEST(nodes_and_partitions_that_start_no_jobs_are_in_no_pool) {
     for (std::size_t i = 1; i < pools.size(); ++i) ck_assert(pools[i].jobs.empty());
 }
 
+TEST(a_node_on_which_a_job_completes_is_noted) {
+    const auto nodes = records_of({{NODE_STATE_MIXED | NODE_STATE_COMPLETING, NODE_STATE_IDLE}});
+    ck_assert(nodes[0].completing && nodes[0].usable && !nodes[1].completing);
+}
+
 // Slurm starts a job on nodes that are powered down, and powers them up. So a rigid job that needs
 // three nodes gets the one that is up back, and the two others count for it. No malleable job grows
 // onto a node that is powered down or boots.
