@@ -15,41 +15,11 @@ using Training = LiveTest<LiveRows>;
 
 }  // namespace
 
-TEST(at_sizes_1_to_5) {
-    Training training;
-    training.grow(0, 1, 1);
-    training.grow(1, 1, 2);
-    training.grow(2, 1, 3);
-    training.leave(2, 2);
-    training.grow(3, 2, 4);
-    training.grow(4, 1, 5);
-    training.leave(4, 4);
-    training.leave(3, 2);
-    training.leave(1, 1);
-    ck_assert_int_eq(training.recoveries(), 0);
-    training.expect_trained(1);
-}
+TEST(at_sizes_1_to_5) { Training().join_and_leave_at_sizes_1_to_5(); }
 
-TEST(between_nodes_as_well_and_to_the_end) {
-    Training training;
-    training.nodes_apart = true;
-    training.grow(0, 2, 2);
-    training.grow(1, 3, 5);
-    training.expect_trained(2);
-    for (int status : training.job(1).wait(20 * kTimeoutScale)) ck_assert_int_eq(status, kTrained);
-    ck_assert(training.weights(1, 2) == training.weights(0, 0));
-}
+TEST(between_nodes_as_well_and_to_the_end) { Training().end_together_between_nodes(); }
 
-TEST(the_first_extension_leaves_and_the_second_joins_again) {
-    Training training;
-    training.grow(0, 2, 2);
-    training.grow(1, 2, 4);
-    training.grow(2, 1, 5);
-    training.leave(1, 3);
-    training.leave(2, 2);
-    ck_assert_int_eq(training.recoveries(), 0);
-    training.expect_trained(2);
-}
+TEST(the_first_extension_leaves_and_the_second_joins_again) { Training().leave_below_another(); }
 
 // The base returns to its newest checkpoint in place, and does the steps since then again.
 TEST(an_extension_is_killed_at_random_moments) {

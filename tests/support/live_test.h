@@ -55,6 +55,36 @@ struct LiveTest : Training {
         ck_assert_uint_gt(folders.size(), 0);
         for (const auto &path : folders) std::filesystem::remove_all(path);
     }
+    void join_and_leave_at_sizes_1_to_5() {
+        grow(0, 1, 1);
+        grow(1, 1, 2);
+        grow(2, 1, 3);
+        leave(2, 2);
+        grow(3, 2, 4);
+        grow(4, 1, 5);
+        leave(4, 4);
+        leave(3, 2);
+        leave(1, 1);
+        ck_assert_int_eq(this->recoveries(), 0);
+        expect_trained(1);
+    }
+    void end_together_between_nodes() {
+        this->nodes_apart = true;
+        grow(0, 2, 2);
+        grow(1, 3, 5);
+        expect_trained(2);
+        for (int status : this->job(1).wait(20 * kTimeoutScale)) ck_assert_int_eq(status, kTrained);
+        ck_assert(this->weights(1, 2) == this->weights(0, 0));
+    }
+    void leave_below_another() {
+        grow(0, 2, 2);
+        grow(1, 2, 4);
+        grow(2, 1, 5);
+        leave(1, 3);  // the other one joins again
+        leave(2, 2);
+        ck_assert_int_eq(this->recoveries(), 0);
+        expect_trained(2);
+    }
     // Of two extensions the upper one is lost.
     void lose_one_of_two() {
         grow(0, 2, 2);
