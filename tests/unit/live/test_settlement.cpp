@@ -33,6 +33,9 @@ TEST(rows_that_tile_at_one_step_stay_in_memory) {
     ck_assert(agree_on({at(8, 2, 6), at(8, 2, 6)}, 2, true).rows == RowsFrom::memory);
     ck_assert(agree_on({at(8, 3, 6), at(8, 3, 6)}, 2, true).rows == RowsFrom::copy);
     ck_assert(agree_on({at(8, 2, 6), at(7, 2, 6)}, 2, true).rows == RowsFrom::copy);
+    Position torn = at(8, 2, 6);
+    torn.torn = 1;
+    ck_assert(agree_on({torn, at(8, 2, 6)}, 2, true).rows == RowsFrom::copy);
 }
 
 TEST(the_newest_copy_that_all_of_the_base_have_counts) {
