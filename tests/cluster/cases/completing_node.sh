@@ -2,7 +2,7 @@
 # Slurm starts no job on a node while another one is COMPLETING there, and lists a requeued job that completes without
 # its GPUs. A job that grows onto them restarts with less, and grows once the other one has ended: that Slurm did not
 # start it is no reason to try larger sizes no more.
-stubborn() { # OPTIONS...: a job that ends only by SIGKILL, so KillWait after it is requeued
+stubborn() { # OPTIONS...: a job that ends only by SIGKILL, some seconds after it is requeued
     timeout 20 sbatch --parsable -J stubborn -o /dev/null "$@" --wrap "trap '' TERM; srun bash -c 'trap \"\" TERM; while :; do sleep 1; done'"
 }
 guest=$(stubborn --nodes=4 --gpus-per-node=3 --ntasks=12)
