@@ -16,11 +16,11 @@ int whole_node(const Capacity &capacity) {
 }  // namespace
 
 BlockBound::BlockBound(const Capacity &capacity) : node_(whole_node(capacity)) {
-    while (classes_ < kClasses && (1 << classes_) <= node_) ++classes_;
+    while (classes_ < kClasses && size_of(classes_) <= node_) ++classes_;
     for (const int gpus : capacity.node_gpus) {
         largest_ = std::max(largest_, gpus);
         whole_nodes_ += gpus >= node_;
-        for (int k = 0; k < classes_; ++k) blocks_[k] += std::max(gpus, 0) >> k;
+        for (int k = 0; k < classes_; ++k) blocks_[k] += std::max(gpus, 0) / size_of(k);
     }
 }
 
@@ -29,10 +29,9 @@ bool BlockBound::fits(int add, int instead_of, bool by_parts) const {
     if (!has_node_for(add)) return false;
     const long filled = filled_nodes(add);
     if (filled > 0 && used_nodes_ - filled_nodes(instead_of) + filled > whole_nodes_) return false;
-    for (int k = 0; k < classes_ && (1 << k) <= add; ++k) {
-        const long before = instead_of >= (1 << k) ? blocks(instead_of, k) : 0;
-        if (used_[k] - before + blocks(add, k) > blocks_[k]) return false;
-    }
+    const Shares before = shares_of(instead_of), after = shares_of(add);
+    for (int k = 0; k < classes_ && size_of(k) <= after.gpus; ++k)
+        if (used_[k] - before.blocks(k) + after.blocks(k) > blocks_[k]) return false;
     return true;
 }
 

@@ -15,9 +15,10 @@
 
 namespace ringrt::policy {
 
-// A quick bound without places: for each block size 1, 2, 4, …, there must be enough blocks for the
-// jobs of at least that size. It is exact if all sizes and nodes are powers of two and jobs may
-// move (divisible sizes pack without loss). O(log node size) per query.
+// A quick bound without places: for each block size 1 to 8, 10, 12, 14, 16, 20, 24, … there must be
+// as many blocks on the nodes as the jobs take, each as many as it holds on its nodes. It refuses
+// nothing that could be placed, and is exact if all sizes and nodes are powers of two, or all sizes
+// are equal, and jobs may move. O(log node size) per query.
 class BlockBound {
   public:
     explicit BlockBound(const Capacity &capacity);
@@ -39,7 +40,9 @@ class BlockBound {
             used_[0] += jobs * gpus;
             return;
         }
-        for (int k = 0; k < classes_ && (1 << k) <= gpus; ++k) used_[k] += jobs * blocks(gpus, k);
+        const Shares shares = shares_of(gpus);
+        for (int k = 0; k < classes_ && size_of(k) <= shares.gpus; ++k)
+            used_[k] += jobs * shares.blocks(k);
         used_nodes_ += jobs * filled_nodes(gpus);
     }
     // The nodes that a job larger than a node fills, so that they must be empty; 0: on nodes of six
@@ -48,11 +51,22 @@ class BlockBound {
         const long nodes = gpus > node_ ? model::even_nodes(gpus, node_) : 0;
         return nodes * node_ == gpus ? nodes : 0;
     }
-    // Blocks of 2^k that `gpus` GPUs take up, if it is at least one: six GPUs take two blocks of
-    // four.
-    static long blocks(int gpus, int k) { return (gpus + (1L << k) - 1) >> k; }
+    // 1 to 8, and then four sizes up to each power of two: 10, 12, 14, 16, 20, …
+    static constexpr int size_of(int k) {
+        return k < 8 ? k + 1 : (5 + (k - 8) % 4) << ((k - 8) / 4 + 1);
+    }
+    struct Shares {  // of one job
+        long nodes = 1;
+        int gpus = 0;  // on each of them
+        [[nodiscard]] long blocks(int k) const { return nodes * (gpus / size_of(k)); }
+    };
+    [[nodiscard]] Shares shares_of(int gpus) const {
+        if (gpus <= node_) return {.gpus = gpus};
+        const long nodes = model::even_nodes(gpus, node_);
+        return {nodes, static_cast<int>(gpus / nodes)};
+    }
 
-    static constexpr int kClasses = 17;  // blocks of 2^0 … 2^16 GPUs
+    static constexpr int kClasses = 60;  // blocks of 1 … 2^16 GPUs
     int node_ = 1;                       // GPUs of a whole node
     int largest_ = 0;                    // GPUs of the largest node
     int classes_ = 1;

@@ -17,3 +17,16 @@ for node in $(scontrol show hostnames "$(timeout 10 squeue -h -j "$job" -o %N)")
 done
 runs_with "$job" 8 || fail "it was resized for jobs that fit beside it"
 check_steps
+scancel_all
+wait_for 40 "end of all" no_jobs
+
+# Four jobs with a MIN of 6, and four nodes: no job grows before each has its MIN.
+guest=$(rigid 24 300 -N4 --gpus-per-node=6)
+wait_for 60 "start of a rigid job on all nodes" is_state "$guest" RUNNING
+jobs=()
+for i in 1 2 3 4; do
+    start_job "six$i" --malleable=6:12 -- 100000 100
+    jobs+=("$job")
+done
+scancel "$guest"
+for job in "${jobs[@]}"; do wait_for 60 "a node for each" runs_with "$job" 6; done

@@ -189,6 +189,40 @@ TEST(packing_shares_the_nodes_that_a_job_does_not_fill) {
     ck_assert(!room.fits(8) && room.fits(4) && !room.is_over());
 }
 
+// What has a place is never refused, whatever the sizes of nodes and jobs.
+TEST(the_bound_refuses_nothing_that_has_a_place) {
+    std::mt19937 random(1);
+    for (int round = 0; round < 20000; ++round) {
+        const auto below = [&](int n) { return static_cast<int>(random() % n); };
+        Capacity capacity{.gpus_per_node = 1 + below(24)};
+        for (int nodes = 1 + below(6); nodes > 0; --nodes)
+            capacity.node_gpus.push_back(below(4) > 0 ? capacity.gpus_per_node
+                                                      : below(capacity.gpus_per_node + 1));
+        Packing packing(capacity);
+        BlockBound room(capacity);
+        for (int job = 0; job < 20; ++job) {
+            const int gpus = 1 + below(2 * capacity.gpus_per_node);
+            const bool fits = room.fits(gpus);
+            if (!packing.place(gpus)) continue;
+            ck_assert_msg(fits, "round %d: %d GPUs on nodes of %d", round, gpus,
+                          capacity.gpus_per_node);
+            room.change(0, gpus);
+            ck_assert(!room.is_over());
+        }
+    }
+}
+
+// Two jobs of three GPUs on a node of six, for example.
+TEST(the_bound_counts_jobs_of_one_size_exactly) {
+    for (int node = 1; node <= 16; ++node)
+        for (int gpus = 1; gpus <= std::min(node, 8); ++gpus) {
+            BlockBound room(Capacity{.node_gpus = {node, node - 1, node}, .gpus_per_node = node});
+            int jobs = 0;
+            for (; room.fits(gpus); ++jobs) room.change(0, gpus);
+            ck_assert_int_eq(jobs, 2 * (node / gpus) + (node - 1) / gpus);
+        }
+}
+
 // Two GPUs on each node, even if one node has room for all.
 TEST(packing_separates_what_a_layout_separates) {
     Packing packing({.node_gpus = {4, 1, 2, -1, 4}, .gpus_per_node = 4});
