@@ -29,11 +29,12 @@ for i in 0 1; do settings "${jobs[$i]}" >"$work/settings$i"; done
 grep -q 'ExcNodeList=(null)' "$work/settings0" || fail "excluded from the start: $(excluded "${jobs[0]}")"
 
 began=$SECONDS
-wide=$(user_rigid dave 6 --gpus=8 --nodes=2 --ntasks=2 --time=2)
+wide=$(user_rigid dave 60 --gpus=8 --nodes=2 --ntasks=2 --time=2)
 wait_for 60 "start of dave's job of two nodes" is_state "$wide" RUNNING
 note "measured: it started $((SECONDS - began)) s after it was submitted"
 wait_for 30 "a GPU of each on n3" have 1,1
 for job in "${jobs[@]}"; do [ "$(node_of "$job")" = n3 ] || fail "job $job is on $(node_of "$job")"; done
+as dave scancel "$wide"
 wait_for 90 "four GPUs of each again" have 4,4
 for i in 0 1; do same_settings "${jobs[$i]}" "$work/settings$i"; done
 for directory in "${directories[@]}"; do check_steps; done
