@@ -141,7 +141,7 @@ RINGRT_API int ringrt_restarts(const ringrt_t *rt);   /* how often this job was 
 
 /* Sets the CUDA stream (a cudaStream_t) for buffers in GPU memory; initially the default stream.
  * ringrt_allreduce(), ringrt_allreduce_start() and gradients accept GPU buffers if send and recv are on the rank's
- * GPU at all ranks; so do ringrt_reduce_scatter() and ringrt_all_gather() if all shares are equal. Otherwise a
+ * GPU at all ranks; so do ringrt_reduce_scatter() and ringrt_allgather() if all shares are equal. Otherwise a
  * collective copies them through host memory. For registered buffers see ringrt_register().
  *
  * A reduction starts after all work enqueued on `stream` before the call. If each rank has its own GPU, NCCL
@@ -171,14 +171,14 @@ RINGRT_API ringrt_status_t ringrt_reduce_scatter(ringrt_t *rt, const void *send,
                                                  ringrt_dtype_t dtype, ringrt_op_t op);
 /* Collective. The inverse: each rank contributes its share (as above), and all ranks get all `count` elements.
  * send may be the share's place in recv. */
-RINGRT_API ringrt_status_t ringrt_all_gather(ringrt_t *rt, const void *send, void *recv, size_t count,
+RINGRT_API ringrt_status_t ringrt_allgather(ringrt_t *rt, const void *send, void *recv, size_t count,
                                              ringrt_dtype_t dtype);
 
 /* Allocates memory that the ranks of a node can read in place. ringrt_allreduce() is fastest if send and recv
  * of all ranks are in such memory; ordinary memory always works. The memory is zeroed and aligned to 256 bytes.
- * Returns RINGRT_NO_MEMORY if /dev/shm is full. ringrt_finalize() frees what ringrt_free() has not. */
-RINGRT_API ringrt_status_t ringrt_alloc(ringrt_t *rt, size_t bytes, void **out);
-RINGRT_API ringrt_status_t ringrt_free(ringrt_t *rt, void *memory);
+ * Returns RINGRT_NO_MEMORY if /dev/shm is full. ringrt_finalize() frees what ringrt_mem_free() has not. */
+RINGRT_API ringrt_status_t ringrt_mem_alloc(ringrt_t *rt, size_t bytes, void **out);
+RINGRT_API ringrt_status_t ringrt_mem_free(ringrt_t *rt, void *memory);
 
 typedef struct ringrt_request ringrt_request_t;
 

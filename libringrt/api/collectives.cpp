@@ -37,8 +37,8 @@ ringrt_status_t ringrt_reduce_scatter(ringrt_t *rt, const void *send, void *recv
     });
 }
 
-ringrt_status_t ringrt_all_gather(ringrt_t *rt, const void *send, void *recv, size_t count,
-                                  ringrt_dtype_t dtype) {
+ringrt_status_t ringrt_allgather(ringrt_t *rt, const void *send, void *recv, size_t count,
+                                 ringrt_dtype_t dtype) {
     return guard_alone(rt, [&] {
         return rt->group.outcome(
             rt->communicator().all_gather_shares(send, recv, count, dtype, on_gpu(*rt)));
@@ -53,14 +53,14 @@ ringrt_status_t ringrt_set_stream(ringrt_t *rt, void *stream) {
     });
 }
 
-ringrt_status_t ringrt_alloc(ringrt_t *rt, size_t bytes, void **out) {
+ringrt_status_t ringrt_mem_alloc(ringrt_t *rt, size_t bytes, void **out) {
     return guard(rt, [&] {
         if (!out) return invalid("out is NULL");
         return rt->group.outcome(rt->memory().alloc(bytes, out));
     });
 }
 
-ringrt_status_t ringrt_free(ringrt_t *rt, void *memory) {
+ringrt_status_t ringrt_mem_free(ringrt_t *rt, void *memory) {
     return guard(rt, [&] { return rt->group.outcome(rt->memory().free(memory)); });
 }
 

@@ -54,7 +54,7 @@ struct ringrt_runtime {
     ringrt::SignalCounter file_limit;
     ringrt::Communicator own;  // of the ranks that started with this job
     ringrt::CommunicatorGroup group;
-    // Owns ringrt_alloc()'s memory. No resize ends this communicator.
+    // Owns ringrt_mem_alloc()'s memory. No resize ends this communicator.
     std::unique_ptr<ringrt::Communicator> alone;  // only on an extension's rank
     [[nodiscard]] ringrt::Communicator &memory() { return alone ? *alone : own; }
     void *stream = nullptr;  // ringrt_set_stream()'s

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The base gives up whole nodes, those of its last ranks (doc/live.md). The ranks that stay form a
 // smaller level 0 in the background. The base's own communicator stays open and unused: it holds
-// the memory of ringrt_alloc().
+// the memory of ringrt_mem_alloc().
 #include <algorithm>
 
 #include "libringrt/base/clock.h"

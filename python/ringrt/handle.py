@@ -153,7 +153,7 @@ class Handle:
         self._call("ringrt_reduce_scatter", send, recv, count, dtype, op)
 
     def all_gather(self, send: int, recv: int, count: int, dtype: int) -> None:
-        self._call("ringrt_all_gather", send, recv, count, dtype)
+        self._call("ringrt_allgather", send, recv, count, dtype)
 
     def broadcast(self, buffer: int, count: int, root: int) -> None:
         self._call("ringrt_broadcast", buffer, count, root)
@@ -163,11 +163,11 @@ class Handle:
 
     def alloc(self, count: int) -> int:
         out = ctypes.c_void_p()
-        self._call("ringrt_alloc", count, ctypes.byref(out))
+        self._call("ringrt_mem_alloc", count, ctypes.byref(out))
         return out.value or 0
 
     def free(self, memory: int) -> None:
-        self._call("ringrt_free", memory)
+        self._call("ringrt_mem_free", memory)
 
     # ---- the end -----------------------------------------------------------------------------
 

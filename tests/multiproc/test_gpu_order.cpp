@@ -26,8 +26,7 @@ ringrt_status_t status_of(Call call, uint32_t live_resize) {
     auto *other = static_cast<float *>(FakeGpu::make(4096));
     if (call == Call::reduce_scatter)
         return ringrt_reduce_scatter(alone.rt, data, other, 8, RINGRT_FLOAT32, RINGRT_SUM);
-    if (call == Call::all_gather)
-        return ringrt_all_gather(alone.rt, data, other, 8, RINGRT_FLOAT32);
+    if (call == Call::all_gather) return ringrt_allgather(alone.rt, data, other, 8, RINGRT_FLOAT32);
     return ringrt_allreduce(alone.rt, data, data, 8, RINGRT_FLOAT32, RINGRT_SUM);
 }
 

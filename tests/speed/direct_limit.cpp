@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measures the processors' limit for an allreduce of two ranks from ringrt_alloc if the buffers fit
-// into caches, where the memory traffic bound does not apply. Two threads on one core each do the
-// minimum work and meet by spinning on one cache line: each reads half of both buffers and writes
-// the reduction into both. Every kind of store is tried, and the fastest is printed. It is not a
-// test. Run it in turns with ringbench --buffers shared on an idle machine; its result is the limit
-// of MEDIAN_US there.
+// Measures the processors' limit for an allreduce of two ranks from ringrt_mem_alloc if the buffers
+// fit into caches, where the memory traffic bound does not apply. Two threads on one core each do
+// the minimum work and meet by spinning on one cache line: each reads half of both buffers and
+// writes the reduction into both. Every kind of store is tried, and the fastest is printed. It is
+// not a test. Run it in turns with ringbench --buffers shared on an idle machine; its result is the
+// limit of MEDIAN_US there.
 //
 //     direct_limit [KiB...]        (default 1024 4096 16384)
 #include <sched.h>

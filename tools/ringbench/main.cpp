@@ -156,7 +156,7 @@ int main(int argc, char **argv) {
         ->transform(CLI::AsSizeValue(false))
         ->check(CLI::Range(uint64_t(4), uint64_t(1) << 36));
     app.add_option("--buffers", options.buffers,
-                   "private (malloc) or shared (ringrt_alloc; ringrt only)")
+                   "private (malloc) or shared (ringrt_mem_alloc; ringrt only)")
         ->check(CLI::IsMember({"private", "shared"}));
     app.add_option("-i,--impl", options.implementations,
                    "some of ringrt, openmpi, openmpi-huge, mpich, mpich-huge, gloo (default: all "

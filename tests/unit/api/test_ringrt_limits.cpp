@@ -84,12 +84,12 @@ TEST(a_rank_alone_allocates_and_frees) {
     void *memory = nullptr;
     for (int i = 0; i < 60; ++i) {
         Alone alone;
-        ck_assert_int_eq(ringrt_alloc(alone.rt, SIZE_MAX, &memory), RINGRT_NO_MEMORY);
-        ck_assert_int_eq(ringrt_alloc(alone.rt, size_t{1} << 60, &memory), RINGRT_NO_MEMORY);
-        ck_assert_int_eq(ringrt_free(alone.rt, &memory), RINGRT_INVALID_ARGUMENT);
-        ck_assert_int_eq(ringrt_alloc(alone.rt, 1 << 20, &memory), RINGRT_OK);
-        ck_assert_int_eq(ringrt_free(alone.rt, memory), RINGRT_OK);
-        ck_assert_int_eq(ringrt_alloc(alone.rt, 16 << 20, &memory), RINGRT_OK);
+        ck_assert_int_eq(ringrt_mem_alloc(alone.rt, SIZE_MAX, &memory), RINGRT_NO_MEMORY);
+        ck_assert_int_eq(ringrt_mem_alloc(alone.rt, size_t{1} << 60, &memory), RINGRT_NO_MEMORY);
+        ck_assert_int_eq(ringrt_mem_free(alone.rt, &memory), RINGRT_INVALID_ARGUMENT);
+        ck_assert_int_eq(ringrt_mem_alloc(alone.rt, 1 << 20, &memory), RINGRT_OK);
+        ck_assert_int_eq(ringrt_mem_free(alone.rt, memory), RINGRT_OK);
+        ck_assert_int_eq(ringrt_mem_alloc(alone.rt, 16 << 20, &memory), RINGRT_OK);
         ck_assert_int_eq(ringrt_barrier(alone.rt), RINGRT_OK);  // the handle still works
     }
     long pages = 0, resident = 0;
@@ -109,7 +109,7 @@ TEST(a_step_of_gradients_has_the_connections_to_itself) {
     ck_assert_int_eq(ringrt_gradient_ready(alone.rt, id, &g), RINGRT_OK);
     expect(alone.rt, ringrt_reduce_scatter(alone.rt, &g, &other, 1, RINGRT_FLOAT32, RINGRT_SUM),
            RINGRT_INVALID_ARGUMENT, line);
-    expect(alone.rt, ringrt_all_gather(alone.rt, &g, &other, 1, RINGRT_FLOAT32),
+    expect(alone.rt, ringrt_allgather(alone.rt, &g, &other, 1, RINGRT_FLOAT32),
            RINGRT_INVALID_ARGUMENT, line);
     expect(alone.rt,
            ringrt_allreduce_start(alone.rt, &g, &other, 1, RINGRT_FLOAT32, RINGRT_SUM, 0, &request),
@@ -131,7 +131,7 @@ TEST(overlapping_null_and_huge_buffers_are_refused) {
             return ringrt_reduce_scatter(rt, send, recv, count, RINGRT_FLOAT32, RINGRT_SUM);
         };
         const auto gather = [&](const float *send, float *recv) {
-            return ringrt_all_gather(rt, send, recv, 4, RINGRT_FLOAT32);
+            return ringrt_allgather(rt, send, recv, 4, RINGRT_FLOAT32);
         };
         const ringrt_status_t huge =
             ringrt_allreduce(rt, x, x, SIZE_MAX / 4 + 2, RINGRT_FLOAT32, RINGRT_SUM);

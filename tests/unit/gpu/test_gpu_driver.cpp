@@ -67,7 +67,7 @@ TEST(a_device_pointer_is_refused_by_every_call) {
         "NCCL: copy it to host memory, or build with --with-nccl");
     refused(ringrt_allreduce(rt, here, there, 8, RINGRT_FLOAT32, RINGRT_SUM));
     refused(ringrt_reduce_scatter(rt, there, here, 8, RINGRT_FLOAT32, RINGRT_SUM));
-    refused(ringrt_all_gather(rt, here, there, 8, RINGRT_FLOAT32));
+    refused(ringrt_allgather(rt, here, there, 8, RINGRT_FLOAT32));
     ringrt_request_t *request = nullptr;
     refused(ringrt_allreduce_start(rt, there, there, 8, RINGRT_FLOAT32, RINGRT_SUM, 0, &request));
     ck_assert_ptr_null(request);
