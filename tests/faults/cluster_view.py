@@ -22,8 +22,9 @@ def said_by(*command):
 
 
 def environment_of(cluster):
-    with open(f"{cluster}/env") as env:
-        return dict(re.findall(r"(\w+)=(\S+)", env.read()))
+    """Of a shell that has read the cluster's env file."""
+    shell = subprocess.run(["sh", "-c", '. "$0" && env -0', f"{cluster}/env"], stdout=subprocess.PIPE, check=True)
+    return dict(each.split("=", 1) for each in shell.stdout.decode(errors="replace").split("\0") if each)
 
 
 def is_alive(pid):
