@@ -31,7 +31,7 @@ endif
 python_tests = python/tests/check-package python/tests/check-wheel python/tests/check-torch python/tests/check-gpu \
 	python/tests/check-frameworks python/tests/check-jax
 EXTRA_DIST += $(python_tests) python/tests/versions python/tests/support.py python/tests/live_support.py python/tests/lost_at.py \
-	python/tests/backend_checks.py python/tests/grouping_checks.py python/tests/measure_backend.py python/tests/measure_buckets.py python/tests/measure_leaving.py python/tests/measure_live.py python/tests/missing.py python/tests/test_backend.py python/tests/test_buckets.py \
+	python/tests/backend_checks.py python/tests/grouping_checks.py python/tests/measure_backend.py python/tests/measure_buckets.py python/tests/measure_leaving.py python/tests/measure_live.py python/tests/missing.py python/tests/pauses.py python/tests/test_backend.py python/tests/test_buckets.py \
 	python/tests/test_frameworks.py python/tests/test_jax.py python/tests/test_job.py python/tests/test_leaving.py python/tests/test_live.py python/tests/test_live_frameworks.py python/tests/test_live_sharded.py python/tests/test_malleable.py python/tests/test_mesh.py python/tests/test_plan.py \
 	python/tests/test_run.py python/tests/test_spread.py python/tests/test_step_stage.py python/tests/test_torch_own.py python/tests/test_versions.py python/tests/train_hf.py python/tests/train_job.py python/tests/train_lightning.py python/tests/train_mesh.py python/tests/train_run.py python/tests/train_torch.py
 TESTS += $(python_tests)

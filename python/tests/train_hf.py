@@ -10,17 +10,10 @@ import torch
 import transformers
 from torch.utils.data import Dataset
 
+from pauses import slowed
+
 EPOCHS, SAMPLES, BATCH = 3, 203, 4
 DIRECTORY = os.environ["DIRECTORY"]
-
-
-def slowed(pause_s):
-    """A file `break` says how many seconds a step takes: 0.3 if it is empty."""
-    try:
-        with open(os.path.join(DIRECTORY, "break"), encoding="ascii") as file:
-            return float(file.read() or 0.3)
-    except FileNotFoundError:
-        return pause_s
 
 
 class Noted(Dataset):

@@ -12,20 +12,12 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
 import ringrt.torch
+from pauses import slowed
 
 EPOCHS, SAMPLES, BATCH = 3, 203, 4
 DEVICE = torch.device(os.environ.get("RINGRT_TEST_DEVICE", "cpu"))
 SHARDED = ("sharded", "fsdp", "fsdp_validated", "by_columns")
 BREAK = os.path.join(os.environ["DIRECTORY"], "break")
-
-
-def slowed(pause_s):
-    """A file `break` says how many seconds a step takes: 0.3 if it is empty."""
-    try:
-        with open(BREAK, encoding="ascii") as file:
-            return float(file.read() or 0.3)
-    except FileNotFoundError:
-        return pause_s
 
 
 class Noted(Dataset):

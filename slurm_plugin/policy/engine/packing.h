@@ -15,10 +15,11 @@
 
 namespace ringrt::policy {
 
-// A quick bound without places: for each block size 1 to 8, 10, 12, 14, 16, 20, 24, … there must be
-// as many blocks on the nodes as the jobs take, each as many as it holds on its nodes. It refuses
-// nothing that could be placed, and is exact if all sizes and nodes are powers of two, or all sizes
-// are equal, and jobs may move. O(log node size) per query.
+// A quick bound without places: for each block size 1 to 8, 10, 12, 14, 16, 20, 24, … the nodes
+// must have as many blocks as the jobs take. A node has ⌊its GPUs / size⌋ blocks, and a job takes
+// ⌊its GPUs there / size⌋ on each of its nodes. It refuses nothing that could be placed, and is
+// exact if all sizes and nodes are powers of two, or all jobs have one of these sizes, and jobs may
+// move. O(log node size) per query.
 class BlockBound {
   public:
     explicit BlockBound(const Capacity &capacity);
