@@ -43,6 +43,7 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/nearest.cpp slurm_plugin/controller/nearest.h \
 	slurm_plugin/controller/options.cpp slurm_plugin/controller/options.h \
 	slurm_plugin/controller/pacing.h slurm_plugin/controller/deferral.h \
+	slurm_plugin/controller/policy_input.cpp slurm_plugin/controller/policy_input.h \
 	slurm_plugin/controller/probation.cpp slurm_plugin/controller/probation.h \
 	slurm_plugin/controller/recovery.cpp slurm_plugin/controller/recovery.h \
 	slurm_plugin/controller/node_parts.cpp slurm_plugin/controller/node_parts.h \
