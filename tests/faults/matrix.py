@@ -106,7 +106,7 @@ ROWS = [
     Row("F46", "a user games it", cases=("faults/gamed",)),
     Row("F51", "an hour of random faults over 20 jobs", scripts=("tests/faults/soak --minutes 60 --seed 1",), long=True),
     Row("F52", "the same trace in the simulator and on a real cluster", cases=("same_decisions",)),
-    Row("F55", "resizing in place: each crash point", cases=("live_faults", "live_not_started", "live_requeued", "live_rows", "live_unsaved_start", "live_will_run", "site_live_preempted"),
+    Row("F55", "resizing in place: each crash point", cases=("live_cut", "live_faults", "live_not_started", "live_requeued", "live_rows", "live_unsaved_start", "live_will_run", "site_live_preempted"),
         tests={path: () for path in ("tests/unit/live/test_live_model", "tests/unit/controller/test_base_shrink", "tests/unit/controller/test_extension",
                                      "tests/unit/controller/test_live_resize", "tests/multiproc/test_live", "tests/multiproc/test_live_copies",
                                      "tests/multiproc/test_live_gradients", "tests/multiproc/test_live_nccl", "tests/multiproc/test_live_nodes",
