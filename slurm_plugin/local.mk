@@ -50,6 +50,7 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/node_room.cpp slurm_plugin/controller/node_room.h \
 	slurm_plugin/controller/rigid_plan.cpp slurm_plugin/controller/rigid_plan.h \
 	slurm_plugin/controller/rigid_reservation.cpp slurm_plugin/controller/rigid_reservation.h \
+	slurm_plugin/controller/planned_places.cpp slurm_plugin/controller/planned_places.h \
 	slurm_plugin/controller/rigid_room.cpp slurm_plugin/controller/rigid_room.h \
 	slurm_plugin/controller/lent_settings.cpp slurm_plugin/controller/lent_settings.h \
 	slurm_plugin/controller/shared_limit.cpp slurm_plugin/controller/shared_limit.h \

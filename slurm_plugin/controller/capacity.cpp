@@ -7,6 +7,7 @@
 
 #include "slurm_plugin/controller/node_parts.h"
 #include "slurm_plugin/controller/node_room.h"
+#include "slurm_plugin/controller/reach.h"
 #include "slurm_plugin/controller/rigid_reservation.h"
 
 namespace ringrt::controller {
@@ -141,18 +142,13 @@ bool waits_for_room(const JobRecord &job, double now_s) {
            (job.pending_reason == PendingReason::none && now_s - since_s > kNotLookedAt_s);
 }
 
-bool may_wake_nodes(const MalleableJob &job, double now_s) {
-    return job.stage == Stage::eligible && !job.is_resizing() &&
-           job.record->gpus_requested == job.intent.gpus_min && waits_for_room(*job.record, now_s);
+bool needs_place_for_min(const MalleableJob &job, const Pool &pool, double now_s) {
+    if (job.stage != Stage::eligible || job.is_resizing() ||
+        job.record->gpus_requested != job.intent.gpus_min || !waits_for_room(*job.record, now_s))
+        return false;
+    return has_different_nodes(*job.record, pool) ||
+           std::ranges::any_of(pool.asleep, [](int gpus) { return gpus > 0; });
 }
-
-namespace {
-
-bool has_asleep(const Pool &pool) {
-    return std::ranges::any_of(pool.asleep, [](int gpus) { return gpus > 0; });
-}
-
-}  // namespace
 
 std::vector<Pool> make_pools(const Observation &observation, const std::vector<MalleableJob> &jobs,
                              NodeRoom &node_room, const Options &options) {
@@ -188,12 +184,10 @@ std::vector<Pool> make_pools(const Observation &observation, const std::vector<M
     for (const JobRecord &job : observation.jobs)
         if (waits_for_room(job, observation.now_s) && !job.intent)
             waiting[names.find(job.partition)].push_back(&job);
-    for (std::size_t index = 0; index < pools.size(); ++index) {
-        if (!has_asleep(pools[index])) continue;
+    for (std::size_t index = 0; index < pools.size(); ++index)
         for (const std::size_t i : pools[index].jobs)
-            if (may_wake_nodes(jobs[i], observation.now_s))
+            if (needs_place_for_min(jobs[i], pools[index], observation.now_s))
                 waiting[static_cast<int>(index)].push_back(jobs[i].record);
-    }
     for (auto &[index, rigid] : waiting)
         if (index >= 0 && static_cast<std::size_t>(index) < pools.size())
             reserve_for_rigid(pools[static_cast<std::size_t>(index)], observation, jobs, node_room,

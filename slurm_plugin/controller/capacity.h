@@ -41,6 +41,9 @@ struct Pool {
     };
     std::vector<int> reserved_nodes;
     std::map<std::size_t, Move> moving;
+    // For pending malleable jobs, by ID: a place for MIN among idle and borrowed GPUs. The policy
+    // does not know which nodes they may use.
+    std::map<uint32_t, std::vector<policy::NodeShare>> min_places;
     bool is_mixed = false;        // its nodes differ in partitions, GPU types or reservations
     bool has_pending = false;     // a pending malleable job, or a rigid job with reserved GPUs
     bool room_is_coming = false;  // a resize under way, or about to be asked, will free GPUs
@@ -57,9 +60,10 @@ struct Pool {
 // Whether Slurm would start the pending job if there were room.
 [[nodiscard]] bool waits_for_room(const JobRecord &job, double now_s);
 
-// Whether the MIN of a pending malleable job is placed like a rigid job's GPUs if its pool has
-// nodes that are powered down: the policy does not see these.
-[[nodiscard]] bool may_wake_nodes(const MalleableJob &job, double now_s);
+// Whether the MIN of a pending malleable job is placed like a rigid job's GPUs, because the policy
+// does not see all that decides where it can start: nodes that are powered down, and nodes that the
+// job may not use.
+[[nodiscard]] bool needs_place_for_min(const MalleableJob &job, const Pool &pool, double now_s);
 
 // node_room: of the observation. What pending rigid jobs get is taken from it.
 [[nodiscard]] std::vector<Pool> make_pools(const Observation &observation,

@@ -5,6 +5,7 @@
 
 #include "slurm_plugin/controller/free_places.h"
 #include "slurm_plugin/controller/node_room.h"
+#include "slurm_plugin/controller/planned_places.h"
 #include "slurm_plugin/controller/policy_input.h"
 #include "slurm_plugin/controller/reach.h"
 #include "slurm_plugin/controller/shared_limit.h"
@@ -61,50 +62,22 @@ policy::Options policy_options(const Options &options) {
 
 namespace {
 
-// A moving job holds no place in the policy's input. A job that is to be asked to move is passed to
-// the policy as one that is pending. The policy does not know which nodes a job may use: if they
-// differ, the job moves with MIN to the planned place, and what others have borrowed there is
-// returned.
-void let_move(const Pool &pool, std::size_t index, const JobRecord &record, Target &target,
-              policy::Job &seen) {
-    const auto found = pool.moving.find(index);
-    if (found == pool.moving.end()) return;
-    const auto &[rigid, to] = found->second;
-    const bool is_to_planned_place = pool.is_mixed || !record.features.empty();
-    seen.held.clear();
-    if (!target.job.pinned) {
-        target.moves_for = rigid;
-        seen.gpus_now = is_to_planned_place ? seen.gpus_min : 0;
-        seen.pinned = is_to_planned_place;
-    }
-    if (is_to_planned_place && seen.gpus_now == seen.gpus_min) seen.held = to;
-}
-
-// A job without a place elsewhere stays. What other jobs give is for the jobs that move, and so in
-// the end for the rigid job.
-void take_moves(const Pool &pool, Target &target) {
-    if (target.moves_for != 0 && target.allotment.gpus == 0) {
-        target.allotment.gpus = target.job.gpus_now;
-        target.moves_for = 0;
-    }
-    const bool gives = !pool.moving.empty() && target.allotment.gpus < target.job.gpus_now;
-    if (target.moves_for != 0 || gives) target.allotment.reason = policy::Reason::gave_to_rigid;
-}
-
 // Pending tasks of one array are separate, identical jobs. The policy sees each of them, up to the
 // number that the pool could start at once.
 constexpr int kSiblingsMost = 1024;  // in a pool
 
-void add_siblings(const std::vector<MalleableJob> &jobs, const Pool &pool,
-                  std::vector<policy::Job> &input, std::vector<std::size_t> &in_input) {
+void add_siblings(const std::vector<MalleableJob> &jobs, const std::vector<Target> &targets,
+                  const Pool &pool, std::vector<policy::Job> &input,
+                  std::vector<std::size_t> &in_input) {
     int left = std::min(policy::total_gpus(pool.capacity), kSiblingsMost);
     const std::size_t count = input.size();
     for (std::size_t k = 0; k < count; ++k) {
         const MalleableJob &job = jobs[in_input[k]];
-        if (!is_waiting(job.stage) || input[k].pinned) continue;
-        for (int i = 1; i < job.record->tasks_waiting && left >= input[k].gpus_min; ++i) {
-            left -= input[k].gpus_min;
-            input.push_back(input[k]);
+        const policy::Job &sibling = targets[in_input[k]].job;
+        if (!is_waiting(job.stage) || sibling.pinned) continue;
+        for (int i = 1; i < job.record->tasks_waiting && left >= sibling.gpus_min; ++i) {
+            left -= sibling.gpus_min;
+            input.push_back(sibling);
             in_input.push_back(in_input[k]);
         }
     }
@@ -146,10 +119,11 @@ void decide_pool(int index, const Observation &observation, const NodeRoom &node
         target.why_pinned = seen.why_pinned;
         input.push_back(target.job);
         let_move(pool, i, *jobs[i].record, target, input.back());
+        place_min(pool, target, input.back());
         in_input.push_back(i);
     }
     const std::size_t count = input.size();
-    add_siblings(jobs, pool, input, in_input);
+    add_siblings(jobs, out.targets, pool, input, in_input);
     const policy::Capacity capacity = capacity_for(pool, observation, jobs, input);
     auto allotments = policy.decide(input, capacity, policy_options(options));
     join_siblings(count, in_input, allotments);

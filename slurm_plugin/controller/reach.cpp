@@ -71,9 +71,12 @@ bool have_same_nodes(const JobRecord &a, const JobRecord &b) {
            a.required_nodes == b.required_nodes && a.excluded_nodes == b.excluded_nodes;
 }
 
+bool has_different_nodes(const JobRecord &job, const Pool &pool) {
+    return pool.is_mixed || !job.features.empty() || !job.excluded_nodes.empty();
+}
+
 bool is_choosy(const JobRecord &job, const Pool &pool) {
-    return pool.is_mixed || job.cpus_per_task > 1 || !job.features.empty() ||
-           !job.excluded_nodes.empty();
+    return has_different_nodes(job, pool) || job.cpus_per_task > 1;
 }
 
 Reach reach_of(const Observation &observation, const Pool &pool, const JobRecord &job,

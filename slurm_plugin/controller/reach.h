@@ -23,6 +23,9 @@ namespace ringrt::controller {
 // Whether both may use the same nodes.
 [[nodiscard]] bool have_same_nodes(const JobRecord &a, const JobRecord &b);
 
+// Whether the job may use some nodes of the pool and not others.
+[[nodiscard]] bool has_different_nodes(const JobRecord &job, const Pool &pool);
+
 // False: every node of the pool is usable, and no per-node check is needed.
 [[nodiscard]] bool is_choosy(const JobRecord &job, const Pool &pool);
 

@@ -78,9 +78,13 @@ class RigidReservation {
 
     // The MIN of a malleable job. If nodes that are up suffice, the policy gives it these.
     void reserve_min_for(const JobRecord &job) {
-        const std::vector<policy::NodeShare> shares = equal_shares_for(job, true).empty()
-                                                          ? equal_shares_for(job)
-                                                          : std::vector<policy::NodeShare>{};
+        if (std::vector<policy::NodeShare> up = equal_shares_for(job, true); !up.empty()) {
+            for (const auto &[node, gpus] : up) room_.promise_min(job, node, gpus);
+            pool_.min_places[job.id] = std::move(up);
+            pool_.has_pending = true;
+            return;
+        }
+        const std::vector<policy::NodeShare> shares = equal_shares_for(job);
         if (shares.empty()) promised_min_ += job.gpus_requested;
         if (!shares.empty()) give(job, shares);
     }

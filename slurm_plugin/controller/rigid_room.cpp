@@ -157,16 +157,27 @@ RigidRoom::Price RigidRoom::price(const JobRecord &rigid, int node, int gpus, in
     return out;
 }
 
+std::vector<NodeShare> RigidRoom::promise(const JobRecord &rigid, int node,
+                                          const NodeDemand &demand) {
+    const int all = kept(rigid, node, demand).value_or(demand.gpus);
+    std::vector<NodeShare> out = split(rigid, node, demand.gpus, all);
+    for (auto &[part, share] : out) {
+        lenders.take(part, share - std::min(share, free_of(part)));
+        room_[static_cast<std::size_t>(part)] -= share;
+    }
+    return out;
+}
+
+void RigidRoom::promise_min(const JobRecord &job, int node, int gpus) {
+    (void)promise(job, node, {.gpus = gpus});
+}
+
 void RigidRoom::give(const JobRecord &rigid, int node, int gpus) {
     const NodeDemand demand = node_room_.demand(rigid, node, gpus);
-    const int all = kept(rigid, node, demand).value_or(gpus);
     int returned = 0;
-    for (const auto &[part, share] : split(rigid, node, demand.gpus, all)) {
+    for (const auto &[part, share] : promise(rigid, node, demand)) {
         const auto index = static_cast<std::size_t>(part);
-        const int from_jobs = share - std::min(share, free_of(part));
-        returned += from_jobs;
-        lenders.take(part, from_jobs);
-        room_[index] -= share;
+        returned += share - std::min(share, free_of(part));
         if (nodes_[index].asleep) {
             pool_.take_asleep(index, share);
             continue;  // it is no capacity of malleable jobs

@@ -37,7 +37,9 @@ class RigidRoom {
         int lacks = 0;
     };
     [[nodiscard]] Price price(const JobRecord &rigid, int node, int gpus, int kept) const;
-    // The job gets this many there.
+    // The MIN of a malleable job is placed there: no later job gets these GPUs.
+    void promise_min(const JobRecord &job, int node, int gpus);
+    // The job gets this many there: no malleable job has them.
     void give(const JobRecord &rigid, int node, int gpus);
 
   private:
@@ -50,6 +52,9 @@ class RigidRoom {
                                           const NodeDemand &demand) const;
     [[nodiscard]] std::vector<policy::NodeShare> split(const JobRecord &rigid, int node, int gpus,
                                                        int kept) const;
+
+    std::vector<policy::NodeShare> promise(const JobRecord &rigid, int node,
+                                           const NodeDemand &demand);
 
     Pool &pool_;
     const std::vector<NodeRecord> &nodes_;

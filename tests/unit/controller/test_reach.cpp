@@ -101,6 +101,33 @@ TEST(gpus_of_another_partition_are_out_of_reach) {
     ck_assert_int_eq(site.plan().targets.at(0).placeable_gpus, 8);
 }
 
+// Idle GPUs that the job cannot use do not stand for its MIN: exactly one of the jobs on its nodes
+// gives GPUs back, whether n2 is idle or taken.
+TEST(a_min_among_borrowed_gpus_is_not_placed_out_of_reach) {
+    for (const bool is_taken : {false, true}) {
+        Site site;
+        site.add_malleable("main", 4, 4, 0);
+        site.add_malleable("main", 4, 4, 1);
+        JobRecord &waits = site.add("main", 1);
+        waits.pending_reason = PendingReason::resources;
+        set_intent(waits, {.gpus_min = 1,
+                           .gpus_max = 4,
+                           .state = ringrt::records::IntentState::released,
+                           .target = 1,
+                           .run = 0});
+        JobRecord &holder = site.add("large", 4);
+        holder.gpus_on_node = {{2, 4}};
+        holder.phase = JobPhase::running;
+        if (!is_taken) site.seen.jobs.pop_back();
+        const Plan plan = site.plan();
+        const int first = plan.targets.at(0).allotment.gpus;
+        const int second = plan.targets.at(1).allotment.gpus;
+        ck_assert_msg(first + second == 6, "taken %d: %d and %d", is_taken, first, second);
+        ck_assert_int_ge(plan.targets.at(2).allotment.gpus, 1);
+        ck_assert(plan.pools.at(0).has_pending && plan.pools.at(0).room_is_coming);
+    }
+}
+
 // Slurm starts no job whose time limit ends after a reservation begins. A resize delays the end
 // slightly.
 TEST(a_job_gets_no_node_whose_reservation_it_would_meet) {
