@@ -21,7 +21,7 @@
  *         ringrt_batch_t batch;
  *         ringrt_batch(rt, &batch);                    // this rank's samples of the global batch
  *         // grad: the gradients of samples [batch.first, batch.first + batch.count)
- *         ringrt_allreduce(rt, grad, grad, n, RINGRT_FLOAT32, RINGRT_SUM);
+ *         ringrt_allreduce(grad, grad, n, RINGRT_FLOAT32, RINGRT_SUM, rt);
  *         // update w with grad
  *         ringrt_step(rt, ++step, &action);            // may save, and may return RINGRT_LEAVE
  *     }
@@ -158,21 +158,29 @@ RINGRT_API ringrt_status_t ringrt_set_stream(ringrt_t *rt, void *stream);
 
 /* ---- collectives ------------------------------------------------------------------------------- */
 
-/* Counts are elements, but bytes in ringrt_broadcast(). A count is that of the whole vector, also where a rank holds
+/* The arguments have NCCL's order, the handle last; the functions above and below, which manage it, take it first.
+ * Counts are elements. A count is that of the whole vector, also where a rank holds
  * only its share of it: ringrt_comm_reduce_scatter() and ringrt_comm_allgather() count one block, as NCCL does. */
 
 /* Collective. recv[i] = op over ranks of send[i]. Values are added in the order set by RINGRT_ORDER (default:
  * by rank; see ringrt(3)), so the result is bit-identical on all ranks. recv may be send. */
-RINGRT_API ringrt_status_t ringrt_allreduce(ringrt_t *rt, const void *send, void *recv, size_t count,
-                                            ringrt_dtype_t dtype, ringrt_op_t op);
+RINGRT_API ringrt_status_t ringrt_allreduce(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
+                                            ringrt_op_t op, ringrt_t *rt);
 /* Collective. Like ringrt_allreduce(), but rank r gets only its share of the result, at the start of recv:
  * count/size elements, plus one on the first count%size ranks. recv may not overlap send. */
-RINGRT_API ringrt_status_t ringrt_reduce_scatter(ringrt_t *rt, const void *send, void *recv, size_t count,
-                                                 ringrt_dtype_t dtype, ringrt_op_t op);
+RINGRT_API ringrt_status_t ringrt_reduce_scatter(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
+                                                 ringrt_op_t op, ringrt_t *rt);
 /* Collective. The inverse: each rank contributes its share (as above), and all ranks get all `count` elements.
  * send may be the share's place in recv. */
-RINGRT_API ringrt_status_t ringrt_allgather(ringrt_t *rt, const void *send, void *recv, size_t count,
-                                             ringrt_dtype_t dtype);
+RINGRT_API ringrt_status_t ringrt_allgather(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
+                                            ringrt_t *rt);
+
+/* Collective. Copies root's send to recv on all ranks. send is used at root only, and may be recv. Bytes are
+ * RINGRT_UINT8. */
+RINGRT_API ringrt_status_t ringrt_broadcast(const void *send, void *recv, size_t count, ringrt_dtype_t dtype, int root,
+                                            ringrt_t *rt);
+/* Collective. No rank returns before all ranks have called. */
+RINGRT_API ringrt_status_t ringrt_barrier(ringrt_t *rt);
 
 /* Allocates memory that the ranks of a node can read in place. ringrt_allreduce() is fastest if send and recv
  * of all ranks are in such memory; ordinary memory always works. The memory is zeroed and aligned to 256 bytes.
@@ -186,18 +194,13 @@ typedef struct ringrt_request ringrt_request_t;
  * that the next forward pass needs first). All ranks must start the same operations in the same order. The
  * buffers belong to the operation until ringrt_wait(). No other collective may be called until every started
  * operation has been waited for. */
-RINGRT_API ringrt_status_t ringrt_allreduce_start(ringrt_t *rt, const void *send, void *recv, size_t count,
-                                                  ringrt_dtype_t dtype, ringrt_op_t op, int priority,
-                                                  ringrt_request_t **out);
+RINGRT_API ringrt_status_t ringrt_allreduce_start(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
+                                                  ringrt_op_t op, int priority, ringrt_t *rt,
+                                                  ringrt_request_t **request);
 /* Sets *done to 1 if ringrt_wait() would return at once, otherwise to 0. On failure *done is 1. */
 RINGRT_API ringrt_status_t ringrt_test(ringrt_t *rt, ringrt_request_t *request, int *done);
 /* Waits for the operation to end, frees the request whatever the status, and returns how the operation ended. */
 RINGRT_API ringrt_status_t ringrt_wait(ringrt_t *rt, ringrt_request_t *request);
-
-/* Collective. Copies `bytes` of `buffer` from `root` to all ranks. */
-RINGRT_API ringrt_status_t ringrt_broadcast(ringrt_t *rt, void *buffer, size_t bytes, int root);
-/* Collective. No rank returns before all ranks have called. */
-RINGRT_API ringrt_status_t ringrt_barrier(ringrt_t *rt);
 
 /* ---- gradients: summed while the backward pass runs and the next forward pass begins ------------ */
 

@@ -149,8 +149,8 @@ void Training::backward() {
     }
     if (options_.one_allreduce)
         check(rt_,
-              ringrt_allreduce(rt_, sums_.all.data(), sums_.all.data(), sums_.all.size(),
-                               RINGRT_FLOAT32, RINGRT_SUM),
+              ringrt_allreduce(sums_.all.data(), sums_.all.data(), sums_.all.size(), RINGRT_FLOAT32,
+                               RINGRT_SUM, rt_),
               "ringrt_allreduce");
     summing_ = samples_;
 }

@@ -40,7 +40,7 @@ static ringrt_status_t train(ringrt_t *rt, double *weights, uint64_t *step, unsi
         add_sample(ringrt_sample(1, at / SAMPLES, SAMPLES, at % SAMPLES), weights, sums);
     }
     usleep(step_ms * 1000 * (unsigned)batch.count / BATCH); /* its share of the work */
-    status = ringrt_allreduce(rt, sums, sums, 3, RINGRT_FLOAT64, RINGRT_SUM);
+    status = ringrt_allreduce(sums, sums, 3, RINGRT_FLOAT64, RINGRT_SUM, rt);
     if (status != RINGRT_OK) return status;
     for (int i = 0; i < 2; ++i) weights[i] -= kRate * sums[i] / BATCH;
     ++*step;

@@ -54,7 +54,7 @@ static ringrt_status_t train(ringrt_t *rt, double *weights, uint64_t *step, unsi
     if (status != RINGRT_OK) return status;
     add_samples(&batch, weights, g);
     usleep(step_ms * 1000 * (unsigned)batch.count / BATCH); /* its share of the work */
-    status = ringrt_allreduce(rt, g, g, ALL, RINGRT_FLOAT64, RINGRT_SUM);
+    status = ringrt_allreduce(g, g, ALL, RINGRT_FLOAT64, RINGRT_SUM, rt);
     if (status != RINGRT_OK) return status;
     double *momentum = rows.data;
     const uint64_t first = rows.first * COLUMNS;
@@ -62,7 +62,7 @@ static ringrt_status_t train(ringrt_t *rt, double *weights, uint64_t *step, unsi
         momentum[i] = kMomentum * momentum[i] + g[first + i] / BATCH;
         change[first + i] = kRate * momentum[i];
     }
-    status = ringrt_allreduce(rt, change, change, ALL, RINGRT_FLOAT64, RINGRT_SUM);
+    status = ringrt_allreduce(change, change, ALL, RINGRT_FLOAT64, RINGRT_SUM, rt);
     if (status != RINGRT_OK) return status;
     for (int j = 0; j < ALL; ++j) weights[j] -= change[j];
     ++*step;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives, requests, and their memory.
 #include "libringrt/api/handle.h"
+#include "libringrt/api/operation_checks.h"
+#include "libringrt/base/dtype.h"
 #include "libringrt/gpu/device_collectives.h"
 
 using namespace ringrt;
@@ -20,26 +22,26 @@ OnGpu on_gpu(const ringrt_t &rt) { return {.waits = rt.resizer != nullptr}; }
 
 extern "C" {
 
-ringrt_status_t ringrt_allreduce(ringrt_t *rt, const void *send, void *recv, size_t count,
-                                 ringrt_dtype_t dtype, ringrt_op_t op) {
-    return guard_alone(rt, [&] {
-        if (count > 0 && (!send || !recv)) return invalid("send or recv is NULL");
+ringrt_status_t ringrt_allreduce(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
+                                 ringrt_op_t op, ringrt_t *rt) {
+    return guard_alone(rt, [&]() -> Status {
+        RINGRT_TRY(check_allreduce(rt->communicator(), send, recv, count, dtype, op));
         return rt->group.outcome(
             rt->communicator().allreduce(send, recv, count, dtype, op, on_gpu(*rt)));
     });
 }
 
-ringrt_status_t ringrt_reduce_scatter(ringrt_t *rt, const void *send, void *recv, size_t count,
-                                      ringrt_dtype_t dtype, ringrt_op_t op) {
-    return guard_alone(rt, [&] {
+ringrt_status_t ringrt_reduce_scatter(const void *send, void *recv, size_t count,
+                                      ringrt_dtype_t dtype, ringrt_op_t op, ringrt_t *rt) {
+    return guard_alone(rt, [&]() -> Status {
         return rt->group.outcome(
             rt->communicator().reduce_scatter(send, recv, count, dtype, op, on_gpu(*rt)));
     });
 }
 
-ringrt_status_t ringrt_allgather(ringrt_t *rt, const void *send, void *recv, size_t count,
-                                 ringrt_dtype_t dtype) {
-    return guard_alone(rt, [&] {
+ringrt_status_t ringrt_allgather(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
+                                 ringrt_t *rt) {
+    return guard_alone(rt, [&]() -> Status {
         return rt->group.outcome(
             rt->communicator().all_gather_shares(send, recv, count, dtype, on_gpu(*rt)));
     });
@@ -64,15 +66,16 @@ ringrt_status_t ringrt_mem_free(ringrt_t *rt, void *memory) {
     return guard(rt, [&] { return rt->group.outcome(rt->memory().free(memory)); });
 }
 
-ringrt_status_t ringrt_allreduce_start(ringrt_t *rt, const void *send, void *recv, size_t count,
+ringrt_status_t ringrt_allreduce_start(const void *send, void *recv, size_t count,
                                        ringrt_dtype_t dtype, ringrt_op_t op, int priority,
-                                       ringrt_request_t **out) {
-    return guard_alone(rt, [&] {
-        if (!out) return invalid("out is NULL");
-        auto request = std::make_unique<ringrt_request>();
+                                       ringrt_t *rt, ringrt_request_t **request) {
+    return guard_alone(rt, [&]() -> Status {
+        if (!request) return invalid("request is NULL");
+        RINGRT_TRY(check_allreduce(rt->communicator(), send, recv, count, dtype, op));
+        auto made = std::make_unique<ringrt_request>();
         Status started = rt->group.outcome(rt->communicator().start_allreduce(
-            send, recv, count, dtype, op, priority, &request->operation));
-        if (started.ok()) *out = request.release();
+            send, recv, count, dtype, op, priority, &made->operation));
+        if (started.ok()) *request = made.release();
         return started;
     });
 }
@@ -98,15 +101,18 @@ ringrt_status_t ringrt_wait(ringrt_t *rt, ringrt_request_t *request) {
     });
 }
 
-ringrt_status_t ringrt_broadcast(ringrt_t *rt, void *buffer, size_t bytes, int root) {
-    return guard_alone(rt, [&] {
-        if (bytes > 0 && !buffer) return invalid("buffer is NULL");
-        return rt->group.outcome(rt->communicator().broadcast(buffer, bytes, root));
+ringrt_status_t ringrt_broadcast(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
+                                 int root, ringrt_t *rt) {
+    return guard_alone(rt, [&]() -> Status {
+        RINGRT_TRY(check_broadcast(rt->communicator(), send, recv, count, dtype, root));
+        return rt->group.outcome(
+            rt->communicator().broadcast(send, recv, count * dtype_bytes(dtype), root));
     });
 }
 
 ringrt_status_t ringrt_barrier(ringrt_t *rt) {
-    return guard_alone(rt, [&] { return rt->group.outcome(rt->communicator().barrier()); });
+    return guard_alone(rt,
+                       [&]() -> Status { return rt->group.outcome(rt->communicator().barrier()); });
 }
 
 }  // extern "C"

@@ -7,21 +7,11 @@ using namespace ringrt;
 
 namespace {
 
-Status check_message(const ringrt_comm_t &comm, const void *data, size_t count,
-                     ringrt_dtype_t dtype, int peer, int tag) {
-    if (peer < 0 || peer >= comm.communicator.size()) return invalid("peer is not a rank");
-    if (tag < 0) return invalid("tag: expected 0 or more");
-    const size_t each = dtype_bytes(dtype);
-    if (each == 0) return invalid("no such dtype");
-    RINGRT_TRY(check_count(count, each));
-    return check(comm, host_only({data, count, nullptr, 0}), each);
-}
-
 ringrt_status_t pass(bool send, void *data, size_t count, ringrt_dtype_t dtype, int peer, int tag,
                      ringrt_comm_t *comm, ringrt_comm_request_t **request) noexcept {
     return guard(comm, [&]() -> Status {
         auto valid = [&]() -> Status {
-            RINGRT_TRY(check_message(*comm, data, count, dtype, peer, tag));
+            RINGRT_TRY(check_message(of(comm), data, count, dtype, peer, tag));
             if (comm->group || peer != of(comm).rank()) return {};
             return invalid("peer is this rank: call its send and its receive in one group");
         };

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a communicator's operation runs. Arguments are checked first, so that an invalid argument at
-// one rank costs the other ranks nothing. Then the operation enters the queue.
+// How a communicator's operation runs: its arguments are checked, then it enters the queue.
 #pragma once
 
 #include <memory>
 #include <utility>
 
 #include "libringrt/api/comm.h"
+#include "libringrt/api/operation_checks.h"
 #include "libringrt/base/dtype.h"
-#include "libringrt/collective/checks.h"
 
 struct ringrt_comm_request {
     const pid_t pid = getpid();
@@ -16,45 +15,6 @@ struct ringrt_comm_request {
 };
 
 namespace ringrt {
-
-// The buffers that an operation reads and writes, in elements.
-struct CommBuffers {
-    const void *send;
-    size_t send_count;
-    const void *recv;
-    size_t recv_count;
-    size_t in_place = kApart;  // the element of recv at which send may begin
-    bool host_only = false;    // neither may be in GPU memory
-};
-
-inline CommBuffers host_only(CommBuffers buffers) {
-    buffers.host_only = true;
-    return buffers;
-}
-
-inline Status check(const ringrt_comm_t &comm, const CommBuffers &buffers, size_t each) {
-    if (each == 0) return invalid("no such dtype");
-    const size_t in_place = buffers.in_place == kApart ? kApart : buffers.in_place * each;
-    RINGRT_TRY(check_buffers(buffers.send, buffers.send_count * each, buffers.recv,
-                             buffers.recv_count * each, in_place));
-    auto &communicator = const_cast<Communicator &>(comm.communicator);
-    if (buffers.host_only && ((buffers.send_count > 0 && communicator.on_gpu(buffers.send)) ||
-                              (buffers.recv_count > 0 && communicator.on_gpu(buffers.recv))))
-        return {RINGRT_UNSUPPORTED,
-                "this buffer is in GPU memory, and this operation takes host memory: copy it"};
-    return {};
-}
-
-inline Status check_root(const ringrt_comm_t &comm, int root) {
-    if (root >= 0 && root < comm.communicator.size()) return {};
-    return invalid("root is not a rank");
-}
-
-// Checks `count` elements for each rank.
-inline Status check_blocks(const ringrt_comm_t &comm, size_t count, size_t each) {
-    if (each == 0) return invalid("no such dtype");
-    return check_count(count, each * static_cast<size_t>(comm.communicator.size()));
-}
 
 // Aborts the communicator on an error, so that no peer waits for a rank that cannot take part.
 template <class Body>

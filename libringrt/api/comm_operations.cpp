@@ -8,18 +8,6 @@ using namespace ringrt;
 
 namespace {
 
-// For a gather or scatter: each rank has one block; the root has all of them, including its own.
-Status check_rooted(const ringrt_comm_t &comm, const void *block, const void *blocks, size_t count,
-                    ringrt_dtype_t dtype, int root) {
-    const size_t each = dtype_bytes(dtype);
-    RINGRT_TRY(check_root(comm, root));
-    RINGRT_TRY(check_blocks(comm, count, each));
-    const auto ranks = static_cast<size_t>(comm.communicator.size());
-    const auto rank = static_cast<size_t>(comm.communicator.rank());
-    const size_t all = comm.communicator.rank() == root ? count * ranks : 0;
-    return check(comm, host_only({block, count, blocks, all, count * rank}), each);
-}
-
 // An allreduce does not copy between the host and the GPU.
 Status check_same_side(ringrt_comm_t &comm, const void *send, const void *recv, size_t count) {
     if (count == 0 || of(&comm).on_gpu(send) == of(&comm).on_gpu(recv)) return {};
@@ -66,9 +54,7 @@ ringrt_status_t ringrt_comm_allreduce(const void *send, void *recv, size_t count
     return operate(
         comm, request,
         [&]() -> Status {
-            RINGRT_TRY(check_reduce(dtype, op));
-            RINGRT_TRY(check_count(count, dtype_bytes(dtype)));
-            RINGRT_TRY(check(*comm, {send, count, recv, count, 0}, dtype_bytes(dtype)));
+            RINGRT_TRY(check_allreduce(of(comm), send, recv, count, dtype, op));
             return check_same_side(*comm, send, recv, count);
         },
         [=] { return of(comm).allreduce(send, recv, count, dtype, op); });
@@ -79,13 +65,7 @@ ringrt_status_t ringrt_comm_reduce(const void *send, void *recv, size_t count, r
                                    ringrt_comm_request_t **request) {
     return operate(
         comm, request,
-        [&]() -> Status {
-            RINGRT_TRY(check_root(*comm, root));
-            RINGRT_TRY(check_reduce(dtype, op));
-            RINGRT_TRY(check_count(count, dtype_bytes(dtype)));
-            const size_t received = of(comm).rank() == root ? count : 0;
-            return check(*comm, {send, count, recv, received, 0}, dtype_bytes(dtype));
-        },
+        [&] { return check_reduce_to(of(comm), send, recv, count, dtype, op, root); },
         [=] { return of(comm).reduce(send, recv, count, dtype, op, root); });
 }
 
@@ -93,13 +73,7 @@ ringrt_status_t ringrt_comm_reduce_scatter(const void *send, void *recv, size_t 
                                            ringrt_dtype_t dtype, ringrt_op_t op,
                                            ringrt_comm_t *comm, ringrt_comm_request_t **request) {
     return operate(
-        comm, request,
-        [&]() -> Status {
-            RINGRT_TRY(check_reduce(dtype, op));
-            RINGRT_TRY(check_blocks(*comm, count, dtype_bytes(dtype)));
-            const size_t all = count * static_cast<size_t>(of(comm).size());
-            return check(*comm, {send, all, recv, count}, dtype_bytes(dtype));
-        },
+        comm, request, [&] { return check_reduce_scatter(of(comm), send, recv, count, dtype, op); },
         [=] {
             const size_t all = count * static_cast<size_t>(of(comm).size());
             return of(comm).reduce_scatter(send, recv, all, dtype, op);
@@ -110,14 +84,7 @@ ringrt_status_t ringrt_comm_allgather(const void *send, void *recv, size_t count
                                       ringrt_dtype_t dtype, ringrt_comm_t *comm,
                                       ringrt_comm_request_t **request) {
     return operate(
-        comm, request,
-        [&]() -> Status {
-            RINGRT_TRY(check_blocks(*comm, count, dtype_bytes(dtype)));
-            const auto size = static_cast<size_t>(of(comm).size());
-            const auto rank = static_cast<size_t>(of(comm).rank());
-            return check(*comm, {send, count, recv, count * size, count * rank},
-                         dtype_bytes(dtype));
-        },
+        comm, request, [&] { return check_allgather(of(comm), send, recv, count, dtype); },
         [=] {
             const size_t all = count * static_cast<size_t>(of(comm).size());
             return of(comm).all_gather_shares(send, recv, all, dtype);
@@ -128,40 +95,22 @@ ringrt_status_t ringrt_comm_broadcast(const void *send, void *recv, size_t count
                                       ringrt_dtype_t dtype, int root, ringrt_comm_t *comm,
                                       ringrt_comm_request_t **request) {
     return operate(
-        comm, request,
-        [&]() -> Status {
-            RINGRT_TRY(check_root(*comm, root));
-            RINGRT_TRY(check_blocks(*comm, count, dtype_bytes(dtype)));
-            const size_t sent = of(comm).rank() == root ? count : 0;
-            return check(*comm, {send, sent, recv, count, 0}, dtype_bytes(dtype));
-        },
-        [=] {
-            const size_t bytes = count * dtype_bytes(dtype);
-            if (of(comm).rank() == root) {
-                const ringrt_status_t copied = of(comm).copy_here(recv, send, bytes);
-                if (copied != RINGRT_OK) return copied;
-            }
-            return of(comm).broadcast(recv, bytes, root);
-        });
+        comm, request, [&] { return check_broadcast(of(comm), send, recv, count, dtype, root); },
+        [=] { return of(comm).broadcast(send, recv, count * dtype_bytes(dtype), root); });
 }
 
 ringrt_status_t ringrt_comm_alltoall(const void *send, void *recv, size_t count,
                                      ringrt_dtype_t dtype, ringrt_comm_t *comm,
                                      ringrt_comm_request_t **request) {
     return operate(
-        comm, request,
-        [&]() -> Status {
-            RINGRT_TRY(check_blocks(*comm, count, dtype_bytes(dtype)));
-            const size_t all = count * static_cast<size_t>(of(comm).size());
-            return check(*comm, host_only({send, all, recv, all}), dtype_bytes(dtype));
-        },
+        comm, request, [&] { return check_alltoall(of(comm), send, recv, count, dtype); },
         [=] { return of(comm).all_to_all(send, recv, count, dtype); });
 }
 
 ringrt_status_t ringrt_comm_gather(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
                                    int root, ringrt_comm_t *comm, ringrt_comm_request_t **request) {
     return operate(
-        comm, request, [&] { return check_rooted(*comm, send, recv, count, dtype, root); },
+        comm, request, [&] { return check_rooted(of(comm), send, recv, count, dtype, root); },
         [=] { return of(comm).gather(send, recv, count, dtype, root); });
 }
 
@@ -169,7 +118,7 @@ ringrt_status_t ringrt_comm_scatter(const void *send, void *recv, size_t count,
                                     ringrt_dtype_t dtype, int root, ringrt_comm_t *comm,
                                     ringrt_comm_request_t **request) {
     return operate(
-        comm, request, [&] { return check_rooted(*comm, recv, send, count, dtype, root); },
+        comm, request, [&] { return check_rooted(of(comm), recv, send, count, dtype, root); },
         [=] { return of(comm).scatter(send, recv, count, dtype, root); });
 }
 

@@ -21,6 +21,8 @@ libapi_la_SOURCES += \
 	libringrt/api/job.h \
 	libringrt/api/job_resize.cpp \
 	libringrt/api/job_step.cpp \
+	libringrt/api/operation_checks.cpp \
+	libringrt/api/operation_checks.h \
 	libringrt/api/registered.cpp \
 	libringrt/api/registered.h \
 	libringrt/api/sent_blobs.cpp \

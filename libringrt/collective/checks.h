@@ -35,7 +35,7 @@ inline constexpr size_t kApart = SIZE_MAX;
 inline Status check_buffers(const void *send, size_t send_bytes, const void *recv,
                             size_t recv_bytes, size_t in_place) {
     if ((send == nullptr && send_bytes > 0) || (recv == nullptr && recv_bytes > 0))
-        return {RINGRT_INVALID_ARGUMENT, "buffer is null"};
+        return {RINGRT_INVALID_ARGUMENT, "send or recv is NULL"};
     if (send_bytes == 0 || recv_bytes == 0) return {};
     auto a = reinterpret_cast<uintptr_t>(send), b = reinterpret_cast<uintptr_t>(recv);
     if (a + send_bytes <= b || b + recv_bytes <= a) return {};

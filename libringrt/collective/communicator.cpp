@@ -201,7 +201,8 @@ ringrt_status_t Communicator::broadcast(void *buffer, size_t bytes, int root) {
         int rank = impl_->self.rank, size = impl_->self.size;
         if (root < 0 || root >= size) return {RINGRT_INVALID_ARGUMENT, "root is not a rank"};
         RINGRT_TRY(check_count(bytes, 1));
-        if (bytes > 0 && buffer == nullptr) return {RINGRT_INVALID_ARGUMENT, "buffer is null"};
+        if (bytes > 0 && buffer == nullptr)
+            return {RINGRT_INVALID_ARGUMENT, "send or recv is NULL"};
         if (size == 1) return {};
         auto body = [&](const void *from, void *to) -> Status {
             void *data = rank == root ? const_cast<void *>(from) : to;  // the root only reads it
@@ -211,6 +212,14 @@ ringrt_status_t Communicator::broadcast(void *buffer, size_t bytes, int root) {
         return impl_->in_host_memory(buffer, rank == root ? bytes : 0, buffer,
                                      rank == root ? 0 : bytes, body);
     });
+}
+
+ringrt_status_t Communicator::broadcast(const void *send, void *recv, size_t bytes, int root) {
+    if (rank() == root) {
+        const ringrt_status_t copied = copy_here(recv, send, bytes);
+        if (copied != RINGRT_OK) return copied;
+    }
+    return broadcast(recv, bytes, root);
 }
 
 ringrt_status_t Communicator::largest(const uint8_t *mine, uint8_t *all, size_t count) {

@@ -131,6 +131,8 @@ class Communicator {
     [[nodiscard]] ringrt_status_t all_gather_shares(const void *send, void *recv, size_t count,
                                                     ringrt_dtype_t dtype, const OnGpu &on_gpu = {});
     [[nodiscard]] ringrt_status_t broadcast(void *buffer, size_t bytes, int root);
+    // Root's send to recv on all ranks. send is used at root only, and may be recv.
+    [[nodiscard]] ringrt_status_t broadcast(const void *send, void *recv, size_t bytes, int root);
     [[nodiscard]] ringrt_status_t barrier();
     // Collective. all[i] = the largest mine[i] over ranks, for a few bytes in host memory, in as
     // few exchanges as a barrier. `all` may be `mine`.

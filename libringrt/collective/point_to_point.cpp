@@ -17,7 +17,7 @@ Status check_messages(const std::vector<PointToPoint> &messages, int ranks) {
             return {RINGRT_INVALID_ARGUMENT, "peer is not a rank"};
         if (each.tag < 0) return {RINGRT_INVALID_ARGUMENT, "tag: expected 0 or more"};
         if (each.bytes > 0 && each.data == nullptr)
-            return {RINGRT_INVALID_ARGUMENT, "buffer is null"};
+            return {RINGRT_INVALID_ARGUMENT, "send or recv is NULL"};
     }
     return {};
 }

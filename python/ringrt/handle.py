@@ -51,8 +51,12 @@ def _one_line(error: BaseException) -> str:
 
 
 class Handle:
-    """The constructor opens it; finalize() closes it. Keyword arguments are fields of ringrt_config_t; fields not
-    given come from the environment."""
+    """What :class:`ringrt.Run` and ``ringrt.torch`` stand on. The constructor opens it; finalize() closes it.
+
+    Args:
+        gather: An all-gather of the program's own, through which the ranks meet.
+        **fields: Fields of ringrt_config_t. Fields not given come from the environment.
+    """
 
     def __init__(self, gather: Optional[Gather] = None, **fields: object) -> None:
         self._library = library()
@@ -86,10 +90,16 @@ class Handle:
     def _line(self, handle) -> str:
         return os.fsdecode(self._library.ringrt_last_error(handle))
 
-    def _call(self, name: str, *arguments: object) -> None:
-        status = getattr(self._library, name)(self._handle, *arguments)
+    def _check(self, status: int) -> None:
         if status != OK:
             raise error_of(status, self._line(self._handle))
+
+    def _call(self, name: str, *arguments: object) -> None:
+        self._check(getattr(self._library, name)(self._handle, *arguments))
+
+    def _run(self, name: str, *arguments: object) -> None:
+        """A collective takes the handle last."""
+        self._check(getattr(self._library, name)(*arguments, self._handle))
 
     # ---- checkpoints and steps ---------------------------------------------------------------
 
@@ -147,16 +157,16 @@ class Handle:
     # ---- collectives, on addresses -----------------------------------------------------------
 
     def allreduce(self, send: int, recv: int, count: int, dtype: int, op: int) -> None:
-        self._call("ringrt_allreduce", send, recv, count, dtype, op)
+        self._run("ringrt_allreduce", send, recv, count, dtype, op)
 
     def reduce_scatter(self, send: int, recv: int, count: int, dtype: int, op: int) -> None:
-        self._call("ringrt_reduce_scatter", send, recv, count, dtype, op)
+        self._run("ringrt_reduce_scatter", send, recv, count, dtype, op)
 
     def all_gather(self, send: int, recv: int, count: int, dtype: int) -> None:
-        self._call("ringrt_allgather", send, recv, count, dtype)
+        self._run("ringrt_allgather", send, recv, count, dtype)
 
-    def broadcast(self, buffer: int, count: int, root: int) -> None:
-        self._call("ringrt_broadcast", buffer, count, root)
+    def broadcast(self, buffer: int, count: int, dtype: int, root: int) -> None:
+        self._run("ringrt_broadcast", buffer, buffer, count, dtype, root)
 
     def barrier(self) -> None:
         self._call("ringrt_barrier")

@@ -38,7 +38,7 @@ struct Bench {
         if (gpus() < 1 || ringrt_init(&rt, &config) != RINGRT_OK) return false;
         ncclUniqueId id;
         if (rank == 0 && ncclGetUniqueId(&id) != ncclSuccess) return false;
-        if (ringrt_broadcast(rt, &id, sizeof id, 0) != RINGRT_OK) return false;
+        if (ringrt_broadcast(&id, &id, sizeof id, RINGRT_UINT8, 0, rt) != RINGRT_OK) return false;
         if (by_nccl && ncclCommInitRank(&nccl, ranks, id, rank) != ncclSuccess) return false;
         return cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess &&
                cudaEventCreate(&first) == cudaSuccess && cudaEventCreate(&last) == cudaSuccess &&
@@ -48,7 +48,7 @@ struct Bench {
                ringrt_set_stream(rt, stream) == RINGRT_OK;
     }
     bool by_ringrt(size_t count) const {
-        return ringrt_allreduce(rt, send, recv, count, RINGRT_FLOAT32, RINGRT_SUM) == RINGRT_OK;
+        return ringrt_allreduce(send, recv, count, RINGRT_FLOAT32, RINGRT_SUM, rt) == RINGRT_OK;
     }
     bool directly(size_t count) const {
         return ncclAllReduce(send, recv, count, ncclFloat, ncclSum, nccl, stream) == ncclSuccess;
@@ -215,7 +215,9 @@ int measure_overlap(const TemporaryDirectory &directory, int rank, int ranks) {
         if (!step.time([&] { return step.backward(); }, pass)) return 4;
     }
     step.fills = std::max(1, int(median(sums) / median(pass)));
-    if (ringrt_broadcast(bench.rt, &step.fills, sizeof step.fills, 0) != RINGRT_OK) return 5;
+    if (ringrt_broadcast(&step.fills, &step.fills, sizeof step.fills, RINGRT_UINT8, 0, bench.rt) !=
+        RINGRT_OK)
+        return 5;
     const auto one_after_the_other = [&] { return step.backward() && step.sums_by_nccl(); };
     std::vector<double> apart, planned, backward;
     for (int i = -40; i < 3 * kRounds; ++i) {

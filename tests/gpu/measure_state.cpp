@@ -90,7 +90,8 @@ bool train(Program &program, uint64_t &step, double seconds, double *usual_ms,
             return program.failed("step");
         each.push_back((now_us() - began) / 1000);
         more = now_us() < until;
-        if (step % 64 == 0 && ringrt_broadcast(program.rt, &more, sizeof more, 0) != RINGRT_OK)
+        if (step % 64 == 0 &&
+            ringrt_broadcast(&more, &more, sizeof more, RINGRT_UINT8, 0, program.rt) != RINGRT_OK)
             return program.failed("broadcast");
         if (step % 64 != 0) more = 1;
     }
@@ -214,7 +215,7 @@ int trains_in_place(Board &board, const std::string &directory, int job, int ran
         ringrt_action_t action = RINGRT_CONTINUE;
         float stop = job == 0 && rank == 0 && board.stop != 0 ? 1 : 0;
         const double began = now_us();
-        if (ringrt_allreduce(program.rt, &stop, &stop, 1, RINGRT_FLOAT32, RINGRT_SUM) != RINGRT_OK)
+        if (ringrt_allreduce(&stop, &stop, 1, RINGRT_FLOAT32, RINGRT_SUM, program.rt) != RINGRT_OK)
             return program.failed("allreduce"), 3;
         if (stop != 0) break;
         if (!program.compute() || ringrt_step(program.rt, ++step, &action) != RINGRT_OK)

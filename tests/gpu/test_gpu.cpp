@@ -64,11 +64,11 @@ int sums(ringrt_t *rt, int rank, const Job &job) {
                        cudaSuccess);
                 ringrt_request_t *request = nullptr;
                 if (started) {
-                    EXPECT(ringrt_allreduce_start(rt, send, to, count, RINGRT_FLOAT32, RINGRT_SUM,
-                                                  0, &request) == RINGRT_OK);
+                    EXPECT(ringrt_allreduce_start(send, to, count, RINGRT_FLOAT32, RINGRT_SUM, 0,
+                                                  rt, &request) == RINGRT_OK);
                     EXPECT(ringrt_wait(rt, request) == RINGRT_OK);
                 } else {
-                    EXPECT(ringrt_allreduce(rt, send, to, count, RINGRT_FLOAT32, RINGRT_SUM) ==
+                    EXPECT(ringrt_allreduce(send, to, count, RINGRT_FLOAT32, RINGRT_SUM, rt) ==
                            RINGRT_OK);
                 }
                 EXPECT(cudaStreamSynchronize(stream) == cudaSuccess);
@@ -99,13 +99,13 @@ int in_stream_order(ringrt_t *rt, int rank) {
     // Pinned: a copy from other memory waits for the stream.
     EXPECT(cudaMallocHost(reinterpret_cast<void **>(&ones), kCount * sizeof(float)) == cudaSuccess);
     std::fill_n(ones, kCount, 1.0F);
-    EXPECT(ringrt_allreduce(rt, data, data, kCount, RINGRT_FLOAT32, RINGRT_SUM) == RINGRT_OK);
+    EXPECT(ringrt_allreduce(data, data, kCount, RINGRT_FLOAT32, RINGRT_SUM, rt) == RINGRT_OK);
     EXPECT(cudaStreamSynchronize(stream) == cudaSuccess);
     EXPECT(cudaLaunchHostFunc(stream, stand_still, &go) == cudaSuccess);
     EXPECT(cudaMemcpyAsync(data, ones, kCount * sizeof(float), cudaMemcpyHostToDevice, stream) ==
            cudaSuccess);
     for (int i = 0; i < 3; ++i)
-        EXPECT(ringrt_allreduce(rt, data, data, kCount, RINGRT_FLOAT32, RINGRT_SUM) == RINGRT_OK);
+        EXPECT(ringrt_allreduce(data, data, kCount, RINGRT_FLOAT32, RINGRT_SUM, rt) == RINGRT_OK);
     go = true;
     EXPECT(cudaStreamSynchronize(stream) == cudaSuccess);
     EXPECT(cudaMemcpy(got.data(), data, kCount * sizeof(float), cudaMemcpyDeviceToHost) ==
@@ -179,10 +179,10 @@ int as_on_the_host(ringrt_t *rt, int rank) {
             void *data;
             EXPECT(cudaMalloc(&data, bytes) == cudaSuccess);
             EXPECT(cudaMemcpy(data, mine.data(), bytes, cudaMemcpyHostToDevice) == cudaSuccess);
-            EXPECT(ringrt_allreduce(rt, data, data, kCount, ringrt_dtype_t(dtype),
-                                    ringrt_op_t(op)) == RINGRT_OK);
-            EXPECT(ringrt_allreduce(rt, mine.data(), host.data(), kCount, ringrt_dtype_t(dtype),
-                                    ringrt_op_t(op)) == RINGRT_OK);
+            EXPECT(ringrt_allreduce(data, data, kCount, ringrt_dtype_t(dtype), ringrt_op_t(op),
+                                    rt) == RINGRT_OK);
+            EXPECT(ringrt_allreduce(mine.data(), host.data(), kCount, ringrt_dtype_t(dtype),
+                                    ringrt_op_t(op), rt) == RINGRT_OK);
             EXPECT(cudaMemcpy(got.data(), data, bytes, cudaMemcpyDeviceToHost) == cudaSuccess);
             EXPECT(got == host);
             cudaFree(data);
@@ -204,7 +204,7 @@ int beside_captures(ringrt_t *rt, int rank) {
     EXPECT(ringrt_set_stream(rt, sums) == RINGRT_OK);
     EXPECT(cudaStreamBeginCapture(sums, cudaStreamCaptureModeGlobal) == cudaSuccess);
     EXPECT(cudaMemsetAsync(data, 0, kCount * sizeof(float), sums) == cudaSuccess);
-    EXPECT(ringrt_allreduce(rt, data, data, kCount, RINGRT_FLOAT32, RINGRT_SUM) ==
+    EXPECT(ringrt_allreduce(data, data, kCount, RINGRT_FLOAT32, RINGRT_SUM, rt) ==
            RINGRT_UNSUPPORTED);
     EXPECT(cudaStreamEndCapture(sums, &graph) == cudaSuccess);
     EXPECT(cudaGraphDestroy(graph) == cudaSuccess);
@@ -212,7 +212,7 @@ int beside_captures(ringrt_t *rt, int rank) {
     EXPECT(cudaStreamBeginCapture(other, cudaStreamCaptureModeGlobal) == cudaSuccess);
     for (int i = 0; i < 20; ++i) {
         EXPECT(cudaMemsetAsync(data + kCount, 0, kCount, other) == cudaSuccess);
-        EXPECT(ringrt_allreduce(rt, data, data, kCount, RINGRT_FLOAT32, RINGRT_SUM) == RINGRT_OK);
+        EXPECT(ringrt_allreduce(data, data, kCount, RINGRT_FLOAT32, RINGRT_SUM, rt) == RINGRT_OK);
         std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the library's thread looks
     }
     EXPECT(cudaStreamEndCapture(other, &graph) == cudaSuccess);
@@ -249,7 +249,7 @@ int survivor(const Job &job, const TemporaryDirectory &directory, int rank) {
     for (int i = 0;; ++i) {
         if (rank == 1 && i == 20) raise(SIGKILL);
         ringrt_status_t status =
-            ringrt_allreduce(rt, data, data, 1 << 20, RINGRT_FLOAT32, RINGRT_SUM);
+            ringrt_allreduce(data, data, 1 << 20, RINGRT_FLOAT32, RINGRT_SUM, rt);
         if (status == RINGRT_OK) continue;
         EXPECT(status == RINGRT_PEER_LOST && strstr(ringrt_last_error(rt), "rank 1"));
         // Nothing in the stream waits for the lost rank.

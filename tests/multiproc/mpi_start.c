@@ -61,7 +61,7 @@ int main(int argc, char **argv) {
     check(ringrt_init_mpi(&rt, &config, MPI_COMM_WORLD), NULL);
     if (ringrt_rank(rt) != rank || ringrt_size(rt) != size || ringrt_local_rank(rt) != rank)
         return 2;
-    check(ringrt_allreduce(rt, &one, &sum, 1, RINGRT_FLOAT32, RINGRT_SUM), rt);
+    check(ringrt_allreduce(&one, &sum, 1, RINGRT_FLOAT32, RINGRT_SUM, rt), rt);
     check(ringrt_register(rt, "value", &value, RINGRT_FLOAT64, 1, shape), rt);
     check(ringrt_restore(rt, &step), rt);
     if (sum != (float)size || value != (double)step) return 3;

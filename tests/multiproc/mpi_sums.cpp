@@ -37,7 +37,7 @@ bool sums(ringrt_t *rt, size_t count) {
     int rank = ringrt_rank(rt), size = ringrt_size(rt);
     std::vector<float> data(count);
     for (size_t i = 0; i < count; ++i) data[i] = value(rank, i);
-    if (ringrt_allreduce(rt, data.data(), data.data(), count, RINGRT_FLOAT32, RINGRT_SUM) !=
+    if (ringrt_allreduce(data.data(), data.data(), count, RINGRT_FLOAT32, RINGRT_SUM, rt) !=
         RINGRT_OK)
         return false;
     for (size_t i = 0; i < count; ++i) {
@@ -70,7 +70,7 @@ int main(int argc, char **argv) {
     }
     ringrt_request_t *request = nullptr;
     float mine = float(world_rank), all = 0;
-    if (ringrt_allreduce_start(rt, &mine, &all, 1, RINGRT_FLOAT32, RINGRT_SUM, 0, &request) !=
+    if (ringrt_allreduce_start(&mine, &all, 1, RINGRT_FLOAT32, RINGRT_SUM, 0, rt, &request) !=
             RINGRT_OK ||
         ringrt_wait(rt, request) != RINGRT_OK)
         return fail(rt, "started allreduce");

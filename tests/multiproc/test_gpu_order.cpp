@@ -25,9 +25,9 @@ ringrt_status_t status_of(Call call, uint32_t live_resize) {
     auto *data = static_cast<float *>(FakeGpu::make(4096));
     auto *other = static_cast<float *>(FakeGpu::make(4096));
     if (call == Call::reduce_scatter)
-        return ringrt_reduce_scatter(alone.rt, data, other, 8, RINGRT_FLOAT32, RINGRT_SUM);
-    if (call == Call::all_gather) return ringrt_allgather(alone.rt, data, other, 8, RINGRT_FLOAT32);
-    return ringrt_allreduce(alone.rt, data, data, 8, RINGRT_FLOAT32, RINGRT_SUM);
+        return ringrt_reduce_scatter(data, other, 8, RINGRT_FLOAT32, RINGRT_SUM, alone.rt);
+    if (call == Call::all_gather) return ringrt_allgather(data, other, 8, RINGRT_FLOAT32, alone.rt);
+    return ringrt_allreduce(data, data, 8, RINGRT_FLOAT32, RINGRT_SUM, alone.rt);
 }
 
 TEST(a_sum_is_in_stream_order) {

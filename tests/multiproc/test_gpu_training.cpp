@@ -147,7 +147,7 @@ int train(ringrt_t *rt, Program &program, const Job &job, int rank, const Run &r
     while (action == RINGRT_CONTINUE && told_to_end == 0 && (run.steps == 0 || step < run.steps)) {
         told_to_end = fs::exists(job.path("end")) ? 1 : 0;
         program.make_step(++step);
-        if (ringrt_allreduce(rt, &told_to_end, &told_to_end, 1, RINGRT_FLOAT32, RINGRT_SUM) !=
+        if (ringrt_allreduce(&told_to_end, &told_to_end, 1, RINGRT_FLOAT32, RINGRT_SUM, rt) !=
             RINGRT_OK)
             return explain(kNotSummed, rank, ringrt_last_error(rt));
         usleep(2000);

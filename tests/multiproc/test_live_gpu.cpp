@@ -37,7 +37,7 @@ struct Where {
 void sum_on_gpu(ringrt_t *rt) {
     static auto *one = gpu().make<float>(1);
     gpu().marked = nullptr;
-    const ringrt_status_t summed = ringrt_allreduce(rt, one, one, 1, RINGRT_FLOAT32, RINGRT_SUM);
+    const ringrt_status_t summed = ringrt_allreduce(one, one, 1, RINGRT_FLOAT32, RINGRT_SUM, rt);
     if (summed == RINGRT_OK && gpu().marked != &kStream) abort();
 }
 

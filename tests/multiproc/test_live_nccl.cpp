@@ -122,7 +122,7 @@ struct Training : LiveTest<> {
             counts->beside[here.job] += counts->starting > 0;
             memcpy(there, g.data(), floats * sizeof(float));
             const ringrt_status_t status =
-                ringrt_allreduce(rt, there, there, floats, RINGRT_FLOAT32, RINGRT_SUM);
+                ringrt_allreduce(there, there, floats, RINGRT_FLOAT32, RINGRT_SUM, rt);
             if (status == RINGRT_OK) memcpy(g.data(), there, floats * sizeof(float));
             return status;
         };

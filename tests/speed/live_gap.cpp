@@ -108,8 +108,8 @@ class State {
     }
     ringrt_status_t reduce(ringrt_t *rt) {
         if (!sums_)
-            return ringrt_allreduce(rt, g_.data(), g_.data(), g_.size(), RINGRT_FLOAT32,
-                                    RINGRT_AVG);
+            return ringrt_allreduce(g_.data(), g_.data(), g_.size(), RINGRT_FLOAT32, RINGRT_AVG,
+                                    rt);
         ringrt_status_t status = RINGRT_OK;
         for (size_t i = kGradients; i-- > 0 && status == RINGRT_OK;)
             status = ringrt_gradient_ready(rt, int(i), &all_[i * (rows_ / kGradients)]);

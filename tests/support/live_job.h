@@ -148,7 +148,7 @@ class LiveTraining {
     // How the ranks sum `g` in a step.
     std::function<ringrt_status_t(ringrt_t *rt, std::vector<float> &g, uint64_t step)> reduce =
         [](ringrt_t *rt, std::vector<float> &g, uint64_t) {
-            return ringrt_allreduce(rt, g.data(), g.data(), g.size(), RINGRT_FLOAT32, RINGRT_SUM);
+            return ringrt_allreduce(g.data(), g.data(), g.size(), RINGRT_FLOAT32, RINGRT_SUM, rt);
         };
     // The step's update, after all its collectives.
     std::function<void(std::vector<float> &w, std::vector<float> &momentum,

@@ -150,7 +150,7 @@ class LiveRows : public LiveTraining {
         check_marks(rt, step);
         step_ = step;
         ringrt_status_t status =
-            ringrt_allreduce(rt, g.data(), g.data(), g.size(), RINGRT_FLOAT32, RINGRT_SUM);
+            ringrt_allreduce(g.data(), g.data(), g.size(), RINGRT_FLOAT32, RINGRT_SUM, rt);
         momentum_.assign(own_momentum(), own_momentum() + rows_.count * kColumns);
         delta_.assign(floats, 0);
         for (size_t i = 0; i < momentum_.size(); ++i) {
@@ -159,8 +159,8 @@ class LiveRows : public LiveTraining {
             delta_[j] = momentum_[i] / 1024;
         }
         if (status == RINGRT_OK)
-            status = ringrt_allreduce(rt, delta_.data(), delta_.data(), floats, RINGRT_FLOAT32,
-                                      RINGRT_SUM);
+            status = ringrt_allreduce(delta_.data(), delta_.data(), floats, RINGRT_FLOAT32,
+                                      RINGRT_SUM, rt);
         return status;
     }
 

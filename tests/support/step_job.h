@@ -156,8 +156,8 @@ class Job {
             if ((status = ringrt_batch(rt, &batch)) != RINGRT_OK) return status;
             if (batch.samples_seen != step * 48) return RINGRT_UNSUPPORTED;
             sums = {static_cast<float>(batch.count), fs::exists(path("end")) ? 1.0F : 0.0F};
-            status = ringrt_allreduce(rt, sums.data(), sums.data(), sums.size(), RINGRT_FLOAT32,
-                                      RINGRT_SUM);
+            status = ringrt_allreduce(sums.data(), sums.data(), sums.size(), RINGRT_FLOAT32,
+                                      RINGRT_SUM, rt);
             if (status != RINGRT_OK) return status;
             for (float &value : w) value += sums[0];
             usleep(2000);

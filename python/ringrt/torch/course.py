@@ -19,6 +19,7 @@ from ..hooks import warn
 from ..leaving import Leave
 from . import live
 from .accumulate import GradientScale
+from .elements import INT64
 from .loader import epoch_order
 from .plan import MicroBatch, Plan, reference_of, seed_of
 from .randomness import SeededIndices, seed_all
@@ -75,7 +76,7 @@ class Course:
     def _shared_seed(self) -> int:
         seed = torch.tensor([torch.initial_seed() >> 1], dtype=torch.int64)
         if self.size > 1:
-            self.handle.broadcast(seed.data_ptr(), 8, 0)  # type: ignore[union-attr]
+            self.handle.broadcast(seed.data_ptr(), 1, INT64, 0)  # type: ignore[union-attr]
         return int(seed)
 
     # ---- checkpoints -----------------------------------------------------------------------------

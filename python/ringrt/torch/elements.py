@@ -10,9 +10,9 @@ import torch.distributed as dist
 
 from ..errors import Unsupported
 
-BYTE = 6  # ringrt_dtype_t
+INT64, BYTE = 5, 6  # ringrt_dtype_t
 _DTYPES = {torch.float32: 0, torch.float64: 1, torch.float16: 2, torch.bfloat16: 3, torch.int32: 4,
-           torch.int64: 5, torch.uint8: BYTE, torch.int8: 7, torch.bool: 8, torch.float8_e4m3fn: 9,
+           torch.int64: INT64, torch.uint8: BYTE, torch.int8: 7, torch.bool: 8, torch.float8_e4m3fn: 9,
            torch.float8_e5m2: 10}
 _STAND_INS = {torch.int16: torch.int32, torch.complex64: torch.float32, torch.complex128: torch.float64}
 # The library divides a sum that has wrapped around.

@@ -15,6 +15,7 @@ import torch
 
 from ..errors import Aborted, Error, PeerLost, TimedOut
 from ..leaving import Leave
+from .elements import BYTE, INT64
 from .grouping import why_not_rebuilt
 from .live_world import LiveWorld
 from .packed import Packed, unpacked, unpacked_bytes
@@ -23,8 +24,6 @@ from .step_stage import Stage
 
 if TYPE_CHECKING:
     from .malleable import Malleable
-
-_INT64 = 5  # ringrt_dtype_t
 
 
 def is_extension() -> bool:
@@ -229,7 +228,7 @@ class Live:
         mine = torch.tensor([run.steps_done, run.epoch, int(in_tail)])
         every = torch.empty(handle.size, 3, dtype=torch.int64)
         try:
-            handle.all_gather(mine.data_ptr(), every.data_ptr(), every.numel(), _INT64)
+            handle.all_gather(mine.data_ptr(), every.data_ptr(), every.numel(), INT64)
             self.states = states = [tuple(row[:2]) for row in every.tolist()]
             newest = max(states)
             if min(states) != newest:
@@ -245,9 +244,9 @@ class Live:
         """Sends one rank's state to the ranks that are behind."""
         packed = Packed(self.run._state.content()).copy() if self.handle.rank == root else b""
         count = torch.tensor([len(packed)])
-        self.handle.broadcast(count.data_ptr(), 8, root)
+        self.handle.broadcast(count.data_ptr(), 1, INT64, root)
         room = torch.frombuffer(bytearray(packed or int(count)), dtype=torch.uint8)
-        self.handle.broadcast(room.data_ptr(), room.numel(), root)
+        self.handle.broadcast(room.data_ptr(), room.numel(), BYTE, root)
         if is_behind:
             self._unpack(room.data_ptr(), room.numel())
 

@@ -28,7 +28,7 @@ from .step_stage import Event
 from .work import Work, WorkQueue
 
 NAME = "ringrt_live"
-_SIZES = (4, 8, 2, 2, 4, 8, 1)  # of a ringrt_dtype_t
+_SIZES = (4, 8, 2, 2, 4, 8, 1, 1, 1, 1, 1)  # of a ringrt_dtype_t
 _world: "Optional[LiveWorld]" = None  # torch creates a group by name only
 
 
@@ -37,10 +37,7 @@ class HandleCommunicator:
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
-        self.allreduce, self.barrier = handle.allreduce, handle.barrier
-
-    def broadcast(self, buffer: int, count: int, dtype: int, root: int) -> None:
-        self._handle.broadcast(buffer, count * _SIZES[dtype], root)
+        self.allreduce, self.broadcast, self.barrier = handle.allreduce, handle.broadcast, handle.barrier
 
     def reduce_scatter(self, send: int, recv: int, count: int, dtype: int, op: int) -> None:
         self._handle.reduce_scatter(send, recv, count * self._handle.size, dtype, op)
@@ -63,7 +60,7 @@ class HandleCommunicator:
         rank, each = self._handle.rank, count * _SIZES[dtype]
         room = self._room(count * self._handle.size, dtype)
         source = send if rank == root else room.data_ptr()
-        self._handle.broadcast(source, each * self._handle.size, root)
+        self._handle.broadcast(source, count * self._handle.size, dtype, root)
         ctypes.memmove(recv, source + rank * each, each)
 
     def exchange(self, _sends: Any, _recvs: Any, _dtype: int) -> None:

@@ -14,6 +14,7 @@ from ..leaving import Leave
 from . import bits, live, remesh
 from .accumulate import (GradientScale, Position, accumulate_model, accumulate_optimizer, act_at_end,
                          ddp_modules)
+from .elements import INT64
 from .grouping import Regrouping
 from .loader import attach, check_loader, epoch_order
 from .plan import MicroBatch, Plan, reference_of, seed_of
@@ -163,7 +164,7 @@ class Malleable(HasHandle):
     def _share_seed(self) -> None:
         if self.handle.size > 1:
             seed = torch.tensor([self.seed], dtype=torch.int64)
-            self.handle.broadcast(seed.data_ptr(), 8, 0)
+            self.handle.broadcast(seed.data_ptr(), 1, INT64, 0)
             self.seed = int(seed)
 
     # ---- for the program -----------------------------------------------------------------------

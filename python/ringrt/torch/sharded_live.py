@@ -21,6 +21,7 @@ from torch.distributed import distributed_c10d
 
 from ..errors import PeerLost, TimedOut
 from . import spread
+from .elements import BYTE, INT64
 from .live import Live
 from .packed import Packed, unpacked, unpacked_bytes
 from .remesh import make_mesh, remesh
@@ -29,7 +30,6 @@ from .sharded import Piece, ShardedGradientScale, ShardedState, pieces_of, put_t
 if TYPE_CHECKING:
     from .malleable import Malleable
 
-_INT64, _UINT8 = 5, 6  # ringrt_dtype_t
 _ALL_COME_S = 10.0
 
 
@@ -145,10 +145,10 @@ class ShardedLive(Live):
             self._next = Copy(self._where(), Packed(content).copy(), copied)
 
     def _all_gather(self, mine: torch.Tensor, every: torch.Tensor) -> None:
-        self.handle.all_gather(mine.data_ptr(), every.data_ptr(), every.numel(), _UINT8)
+        self.handle.all_gather(mine.data_ptr(), every.data_ptr(), every.numel(), BYTE)
 
     def _broadcast(self, chunk: torch.Tensor, root: int) -> None:
-        self.handle.broadcast(chunk.data_ptr(), chunk.numel(), root)
+        self.handle.broadcast(chunk.data_ptr(), chunk.numel(), BYTE, root)
 
     def _commit(self) -> None:
         if self._next is not None:
@@ -185,7 +185,7 @@ class ShardedLive(Live):
         mine = torch.tensor([*position, int(in_tail), int(not self.extension)])
         every = torch.empty(handle.size, 4, dtype=torch.int64)
         try:
-            handle.all_gather(mine.data_ptr(), every.data_ptr(), every.numel(), _INT64)
+            handle.all_gather(mine.data_ptr(), every.data_ptr(), every.numel(), INT64)
         except (PeerLost, TimedOut):
             return False
         agreed = min((steps, epochs) for steps, epochs, _, is_base in every.tolist() if is_base)

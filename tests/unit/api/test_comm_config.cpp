@@ -111,7 +111,8 @@ TEST(wrong_arguments_do_not_change_the_communicator) {
         expect(comm, reduce(x, x, 4, RINGRT_BOOL, RINGRT_AVG), invalid, sum);
         expect(comm, reduce(x, x, 4, none, RINGRT_SUM), invalid, sum);
         expect(comm, reduce(x, x, 4, RINGRT_FLOAT32, 5), invalid, sum);
-        expect(comm, reduce(nullptr, x, 4, RINGRT_FLOAT32, RINGRT_SUM), invalid, "buffer is null");
+        expect(comm, reduce(nullptr, x, 4, RINGRT_FLOAT32, RINGRT_SUM), invalid,
+               "send or recv is NULL");
         expect(comm, reduce(x, x + 1, 2, RINGRT_FLOAT32, RINGRT_SUM), invalid,
                "send and recv overlap without being the same buffer");
         expect(comm, reduce(x, x, SIZE_MAX / 2, RINGRT_FLOAT32, RINGRT_SUM), invalid,
@@ -192,7 +193,7 @@ TEST(several_threads_use_one_communicator) {
                 mine += y != i;
                 mine += ringrt_comm_broadcast(nullptr, nullptr, 1, RINGRT_UINT8, 0, alone.comm,
                                               nullptr) != RINGRT_INVALID_ARGUMENT;
-                mine += std::string(ringrt_comm_last_error(alone.comm)) != "buffer is null";
+                mine += std::string(ringrt_comm_last_error(alone.comm)) != "send or recv is NULL";
             }
         });
     for (std::thread &each : threads) each.join();

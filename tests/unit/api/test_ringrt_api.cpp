@@ -99,9 +99,10 @@ TEST(null_is_refused_everywhere) {
     ck_assert_int_eq(ringrt_size(nullptr), -1);
     ck_assert_int_eq(ringrt_local_rank(nullptr), -1);
     ck_assert_int_eq(ringrt_restarts(nullptr), -1);
-    ck_assert_int_eq(ringrt_allreduce(nullptr, &x, &x, 1, RINGRT_FLOAT32, RINGRT_SUM),
+    ck_assert_int_eq(ringrt_allreduce(&x, &x, 1, RINGRT_FLOAT32, RINGRT_SUM, nullptr),
                      RINGRT_INVALID_ARGUMENT);
-    ck_assert_int_eq(ringrt_broadcast(nullptr, &x, 4, 0), RINGRT_INVALID_ARGUMENT);
+    ck_assert_int_eq(ringrt_broadcast(&x, &x, 1, RINGRT_FLOAT32, 0, nullptr),
+                     RINGRT_INVALID_ARGUMENT);
     ck_assert_int_eq(ringrt_barrier(nullptr), RINGRT_INVALID_ARGUMENT);
     ck_assert_int_eq(ringrt_batch(nullptr, &batch), RINGRT_INVALID_ARGUMENT);
     ck_assert_int_eq(ringrt_register(nullptr, "x", &x, RINGRT_FLOAT32, 1, shape),
@@ -117,10 +118,10 @@ TEST(null_is_refused_everywhere) {
     Alone alone;
     ck_assert_int_eq(ringrt_set_loss(alone.rt, 1, 0), RINGRT_OK);
     expect(alone.rt, ringrt_batch(alone.rt, nullptr), RINGRT_INVALID_ARGUMENT, "out is NULL");
-    expect(alone.rt, ringrt_allreduce(alone.rt, nullptr, &x, 1, RINGRT_FLOAT32, RINGRT_SUM),
+    expect(alone.rt, ringrt_allreduce(nullptr, &x, 1, RINGRT_FLOAT32, RINGRT_SUM, alone.rt),
            RINGRT_INVALID_ARGUMENT, "send or recv is NULL");
-    expect(alone.rt, ringrt_broadcast(alone.rt, nullptr, 4, 0), RINGRT_INVALID_ARGUMENT,
-           "buffer is NULL");
+    expect(alone.rt, ringrt_broadcast(nullptr, &x, 1, RINGRT_FLOAT32, 0, alone.rt),
+           RINGRT_INVALID_ARGUMENT, "send or recv is NULL");
     expect(alone.rt, ringrt_restore(alone.rt, nullptr), RINGRT_INVALID_ARGUMENT, "step is NULL");
     expect(alone.rt, ringrt_step(alone.rt, 1, nullptr), RINGRT_INVALID_ARGUMENT, "action is NULL");
 }
@@ -252,7 +253,7 @@ TEST(a_request_is_freed_even_if_the_handle_is_null) {
     float value = 3, sum = 0;
     ringrt_request_t *request = nullptr;
     ck_assert_int_eq(
-        ringrt_allreduce_start(alone.rt, &value, &sum, 1, RINGRT_FLOAT32, RINGRT_SUM, 0, &request),
+        ringrt_allreduce_start(&value, &sum, 1, RINGRT_FLOAT32, RINGRT_SUM, 0, alone.rt, &request),
         RINGRT_OK);
     ck_assert_int_eq(ringrt_wait(nullptr, request), RINGRT_INVALID_ARGUMENT);
     ck_assert(sum == 3);  // the operation has completed
@@ -264,7 +265,7 @@ TEST(an_aborted_operation_is_done) {
     float value = 3, sum = 0;
     ringrt_request_t *request = nullptr;
     ck_assert_int_eq(
-        ringrt_allreduce_start(alone.rt, &value, &sum, 1, RINGRT_FLOAT32, RINGRT_SUM, 0, &request),
+        ringrt_allreduce_start(&value, &sum, 1, RINGRT_FLOAT32, RINGRT_SUM, 0, alone.rt, &request),
         RINGRT_OK);
     ck_assert_int_eq(ringrt_abort(alone.rt), RINGRT_OK);
     int done = 0;

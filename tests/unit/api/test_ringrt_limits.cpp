@@ -107,12 +107,12 @@ TEST(a_step_of_gradients_has_the_connections_to_itself) {
     ck_assert_int_eq(ringrt_gradient_register(alone.rt, "g", 1, RINGRT_FLOAT32, RINGRT_SUM, &id),
                      RINGRT_OK);
     ck_assert_int_eq(ringrt_gradient_ready(alone.rt, id, &g), RINGRT_OK);
-    expect(alone.rt, ringrt_reduce_scatter(alone.rt, &g, &other, 1, RINGRT_FLOAT32, RINGRT_SUM),
+    expect(alone.rt, ringrt_reduce_scatter(&g, &other, 1, RINGRT_FLOAT32, RINGRT_SUM, alone.rt),
            RINGRT_INVALID_ARGUMENT, line);
-    expect(alone.rt, ringrt_allgather(alone.rt, &g, &other, 1, RINGRT_FLOAT32),
+    expect(alone.rt, ringrt_allgather(&g, &other, 1, RINGRT_FLOAT32, alone.rt),
            RINGRT_INVALID_ARGUMENT, line);
     expect(alone.rt,
-           ringrt_allreduce_start(alone.rt, &g, &other, 1, RINGRT_FLOAT32, RINGRT_SUM, 0, &request),
+           ringrt_allreduce_start(&g, &other, 1, RINGRT_FLOAT32, RINGRT_SUM, 0, alone.rt, &request),
            RINGRT_INVALID_ARGUMENT, line);
     ck_assert_int_eq(ringrt_gradient_wait(alone.rt, id, nullptr), RINGRT_OK);
 }
@@ -128,13 +128,13 @@ TEST(overlapping_null_and_huge_buffers_are_refused) {
         if (ringrt_init(&rt, &config) != RINGRT_OK) return 1;
         float x[4] = {1, 2, 3, 4}, all[4];
         const auto scatter = [&](const float *send, float *recv, size_t count) {
-            return ringrt_reduce_scatter(rt, send, recv, count, RINGRT_FLOAT32, RINGRT_SUM);
+            return ringrt_reduce_scatter(send, recv, count, RINGRT_FLOAT32, RINGRT_SUM, rt);
         };
         const auto gather = [&](const float *send, float *recv) {
-            return ringrt_allgather(rt, send, recv, 4, RINGRT_FLOAT32);
+            return ringrt_allgather(send, recv, 4, RINGRT_FLOAT32, rt);
         };
         const ringrt_status_t huge =
-            ringrt_allreduce(rt, x, x, SIZE_MAX / 4 + 2, RINGRT_FLOAT32, RINGRT_SUM);
+            ringrt_allreduce(x, x, SIZE_MAX / 4 + 2, RINGRT_FLOAT32, RINGRT_SUM, rt);
         for (ringrt_status_t status :
              {scatter(x, x + 2 * rank, 4), scatter(nullptr, all, 4), scatter(x, nullptr, 4),
               gather(x + 1, x), gather(nullptr, all), gather(x, nullptr), huge})

@@ -60,16 +60,16 @@ TEST(a_device_pointer_is_refused_by_every_call) {
                       ringrt_last_error(rt));
         ck_assert_str_ne(ringrt_last_error(rt), "");
     };
-    refused(ringrt_allreduce(rt, there, there + 8, 8, RINGRT_FLOAT32, RINGRT_SUM));
+    refused(ringrt_allreduce(there, there + 8, 8, RINGRT_FLOAT32, RINGRT_SUM, rt));
     EXPECT_TEXT(
         ringrt_last_error(rt),
         "rank 0: this buffer is in the memory of GPU 0, and this libringrt was built without "
         "NCCL: copy it to host memory, or build with --with-nccl");
-    refused(ringrt_allreduce(rt, here, there, 8, RINGRT_FLOAT32, RINGRT_SUM));
-    refused(ringrt_reduce_scatter(rt, there, here, 8, RINGRT_FLOAT32, RINGRT_SUM));
-    refused(ringrt_allgather(rt, here, there, 8, RINGRT_FLOAT32));
+    refused(ringrt_allreduce(here, there, 8, RINGRT_FLOAT32, RINGRT_SUM, rt));
+    refused(ringrt_reduce_scatter(there, here, 8, RINGRT_FLOAT32, RINGRT_SUM, rt));
+    refused(ringrt_allgather(here, there, 8, RINGRT_FLOAT32, rt));
     ringrt_request_t *request = nullptr;
-    refused(ringrt_allreduce_start(rt, there, there, 8, RINGRT_FLOAT32, RINGRT_SUM, 0, &request));
+    refused(ringrt_allreduce_start(there, there, 8, RINGRT_FLOAT32, RINGRT_SUM, 0, rt, &request));
     ck_assert_ptr_null(request);
     int id = -1;
     ck_assert_int_eq(ringrt_gradient_register(rt, "g", 8, RINGRT_FLOAT32, RINGRT_SUM, &id),
@@ -83,7 +83,7 @@ TEST(a_device_pointer_is_refused_by_every_call) {
         "register a copy in host memory, or build with --with-nccl");
     refused(ringrt_register_rows(rt, "w", there, RINGRT_FLOAT32, 1, shape, 0, 8));
     // A wrong buffer costs nothing: the next call works.
-    ck_assert_int_eq(ringrt_allreduce(rt, here, here, 8, RINGRT_FLOAT32, RINGRT_SUM), RINGRT_OK);
+    ck_assert_int_eq(ringrt_allreduce(here, here, 8, RINGRT_FLOAT32, RINGRT_SUM, rt), RINGRT_OK);
     ck_assert_int_eq(ringrt_save(rt, 1), RINGRT_OK);
 }
 
