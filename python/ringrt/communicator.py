@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A ringrt_comm_t: collectives without a training job, on addresses of host memory. Counts are elements of one
-block, as in ringrt_comm.h."""
+"""A ringrt_comm_t: collectives without a training job. Counts, buffers in place and errors are as in ringrt_comm.h."""
 from __future__ import annotations
 
 import ctypes
 import os
 import traceback
-from typing import Any, Callable, Optional, Tuple
+from types import TracebackType
+from typing import Any, Callable, Optional, Tuple, Type
 
 from .errors import OK, error_of
 from .handle import ranks_from_environment
@@ -22,8 +22,22 @@ FORMATS = {"f": 0, "d": 1, "e": 2, "i": 4, "q": 5, "l": 5, "B": 6, "b": 7, "?": 
 
 
 class Communicator:
-    """The constructor opens it; destroy() closes it. Rank 0 puts one short text, the other ranks get it. Without these
-    two functions the ranks meet in a file, and rank and size come from the environment (srun, torchrun)."""
+    """The ranks that call the same collectives in the same order.
+
+    .. code:: python
+
+        with ringrt.Communicator() as comm:
+            comm.sum(gradients)
+
+    The constructor connects the ranks. The end of the ``with`` block is :meth:`destroy`, which waits for all ranks,
+    or after an exception :meth:`discard`, which waits for none.
+
+    Args:
+        rank, size: This rank and their number. With size 0 they come from the environment (srun, torchrun).
+        put, get: Carry one short text from rank 0 to the others: rank 0 calls ``put(key, value)``, each other rank
+            ``get(key, timeout_ms)``. Without them the ranks meet in a file.
+        timeout_ms: Of one operation without progress, and of the start; 0: the environment's, or the library's.
+    """
 
     def __init__(self, rank: int = 0, size: int = 0, put: Optional[Put] = None, get: Optional[Get] = None,
                  timeout_ms: int = 0) -> None:
@@ -36,6 +50,16 @@ class Communicator:
             store = Store(None, StorePut(_put_function(put)), StoreGet(_get_function(get)))
             config.store = ctypes.pointer(store)
         self._check(self._library.ringrt_comm_create(ctypes.byref(self._comm), ctypes.byref(config)), None)
+
+    def __enter__(self) -> "Communicator":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], _value: Optional[BaseException],
+                 _trace: Optional[TracebackType]) -> None:
+        if kind is None:
+            self.destroy()
+        else:
+            self.discard()
 
     @classmethod
     def over(cls, comm: ctypes.c_void_p) -> "Communicator":
@@ -137,14 +161,20 @@ class Communicator:
         """Makes the peers' calls fail at once. May be called from any thread."""
         self._library.ringrt_comm_abort(self._comm)
 
+    def replace(self, comm: ctypes.c_void_p) -> None:
+        """Discards the ranks, and holds another ringrt_comm_t of the library's making."""
+        self.discard()
+        self._comm = comm
+
     def discard(self) -> None:
-        """Closes it without waiting for any rank; the peers' calls on it fail."""
+        """Closes it without waiting for any rank; the peers' calls on it fail. Does nothing if it is closed."""
         comm, self._comm = self._comm, ctypes.c_void_p()
         if comm:
             self._library.ringrt_comm_abort(comm)
             self._library.ringrt_comm_destroy(comm)
 
     def destroy(self) -> None:
+        """Closes it when all ranks have called this. Does nothing if it is closed."""
         comm, self._comm = self._comm, ctypes.c_void_p()
         self._check(self._library.ringrt_comm_destroy(comm), None)
 

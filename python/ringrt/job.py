@@ -7,7 +7,8 @@ import contextlib
 import ctypes
 import enum
 import os
-from typing import Mapping, NamedTuple, Optional
+from types import TracebackType
+from typing import Mapping, NamedTuple, Optional, Type
 
 from .communicator import Communicator
 from .errors import OK, CheckpointFailed, Error, error_of
@@ -35,14 +36,33 @@ class Resized(NamedTuple):
 
 
 class Job:
-    """The constructor opens it over a communicator of all tasks of the job step; close() closes it.
+    """The step boundary of a malleable training that has collectives and checkpoints of its own.
 
-    Keyword arguments are fields of ringrt_job_config_t: global_batch, steps_total, save_interval_s, … With
-    live_resize=1 the program knows Action.RESIZE. The communicator stays the program's."""
+    .. code:: python
+
+        with ringrt.Communicator() as comm, ringrt.Job(comm, global_batch=256) as job:
+            while step < steps and action != ringrt.Action.LEAVE:
+                ...                         # one training step
+                step += 1
+                action = job.step(step)
+                if action == ringrt.Action.SAVE:
+                    action = job.saved(save(step, job.progress()))
+
+    The end of the ``with`` block is :meth:`close`, after an exception :meth:`abort` and :meth:`close`. This class can
+    be resized in place (:meth:`resize`); :class:`ringrt.Run` cannot.
+
+    Args:
+        comm: A communicator of all tasks of the job step. It stays the program's; only if the ranks end one by one,
+            after Action.LEAVE or with live_resize, close() discards it.
+        **fields: Fields of ringrt_job_config_t: global_batch, steps_total, save_interval_s, … With live_resize=1 the
+            program knows Action.RESIZE.
+    """
 
     def __init__(self, comm: Communicator, **fields: int) -> None:
         self._library = library()
         self._job = ctypes.c_void_p()
+        self._comm = comm
+        self._ends_alone = bool(fields.get("live_resize"))  # the ranks of an extension may end before or after
         config = JobConfig(struct_size=ctypes.sizeof(JobConfig))
         for name, value in fields.items():
             if not hasattr(config, name):
@@ -63,19 +83,32 @@ class Job:
         if status != OK:
             raise error_of(status, self._line(self._job))
 
+    def __enter__(self) -> "Job":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], _value: Optional[BaseException],
+                 _trace: Optional[TracebackType]) -> None:
+        if kind is not None and self._job:
+            self.abort()  # the peers fail now, not at their timeout
+        self.close()
+
+    def _acted(self, action: ctypes.c_int) -> Action:
+        self._ends_alone |= action.value == Action.LEAVE
+        return Action(action.value)
+
     # ---- the step boundary -------------------------------------------------------------------
 
     def step(self, step: int) -> Action:
         """The boundary after `step` finished steps."""
         action = ctypes.c_int()
         self._call("ringrt_job_step", step, ctypes.byref(action))
-        return Action(action.value)
+        return self._acted(action)
 
     def saved(self, failure: Optional[BaseException] = None) -> Action:
         """The save of the last step is on disk at this rank, or failed."""
         action = ctypes.c_int()
         self._call("ringrt_job_saved", _status_of(failure), ctypes.byref(action))
-        return Action(action.value)
+        return self._acted(action)
 
     def saving(self, failure: Optional[BaseException] = None) -> None:
         """A save of the last step has begun at this rank, or failed."""
@@ -96,14 +129,25 @@ class Job:
         self._call("ringrt_job_resumed", step, progress, len(progress))
 
     def resize(self, comm: Optional[Communicator]) -> Resized:
-        """After Action.RESIZE, after PeerLost or TimedOut of any call, and first of all in an extension. Destroys
-        `comm`, whose ranks are others now. PeerLost: the job starts again from its newest checkpoint. Aborted: asked
-        to leave before it has joined: end."""
+        """After Action.RESIZE, after PeerLost or TimedOut of any call, and first of all in an extension.
+
+        Args:
+            comm: The communicator of the ranks so far. The result holds the same object, with the present ranks.
+
+        Raises:
+            PeerLost: The job starts again from its newest checkpoint.
+            Aborted: This rank was asked to leave before it has joined: end.
+        """
         if comm:
             comm.discard()
         made, step, root = ctypes.c_void_p(), ctypes.c_uint64(), ctypes.c_int()
         self._call("ringrt_job_resize", ctypes.byref(made), ctypes.byref(step), ctypes.byref(root))
-        return Resized(Communicator.over(made) if made else None, step.value, root.value)
+        if not made:
+            return Resized(None, step.value, root.value)
+        if comm:
+            comm.replace(made)
+        self._comm = comm or Communicator.over(made)
+        return Resized(self._comm, step.value, root.value)
 
     # ---- the batch, and what the scheduler learns ----------------------------------------------
 
@@ -138,8 +182,11 @@ class Job:
         self._library.ringrt_job_abort(self._job)
 
     def close(self) -> None:
+        """Waits for all ranks, but for none after Action.LEAVE. Does nothing if it is closed."""
         job, self._job = self._job, ctypes.c_void_p()
         status = self._library.ringrt_job_close(job)
+        if job and self._ends_alone:
+            self._comm.discard()
         if status != OK:
             raise error_of(status, self._line(None))
 

@@ -12,15 +12,27 @@ from .state import State
 
 
 class Run(HasHandle):
-    """`with Run(state) as run: while run.step(): ...`
+    """A training loop whose job is requeued at another size, and continues from its checkpoint.
 
-    `state` is a State, or a mapping from which one is made. Entering restores it from the newest
-    checkpoint. Each step() is a step boundary: all ranks agree whether to save and whether to
-    leave. When the job is resized, step() returns False, and the end of the `with` block ends the
-    program (SystemExit). So code after the block runs only when training is complete.
+    .. code:: python
 
-    `steps`: the total number; None: until the program stops. Other keyword arguments are fields of
-    ringrt_config_t (checkpoint_dir, global_batch, seed, save_interval_s, …)."""
+        with ringrt.Run(state, steps=10000) as run:
+            while run.step():
+                ...                         # one training step
+
+    Entering the ``with`` block restores the state from the newest checkpoint. Each :meth:`step` is a step boundary:
+    all ranks agree whether to save and whether to leave. When the job is resized, step() returns False, and the end
+    of the block ends the program (SystemExit). So code after the block runs only when training is complete.
+
+    A Run is not resized in place: after a loss the program would have to undo a step and send its state, which this
+    loop has no place for. :class:`ringrt.Job` and ``ringrt.torch.malleable()`` can.
+
+    Args:
+        state: A State, or a mapping from which one is made.
+        steps: The total number; None: until the program stops.
+        gather: An all-gather of the program's own, through which the ranks meet.
+        **fields: Fields of ringrt_config_t: checkpoint_dir, global_batch, seed, save_interval_s, …
+    """
 
     def __init__(self, state: Union[State, Mapping[str, Any], None] = None, *,
                  steps: Optional[int] = None, gather: Optional[Gather] = None,

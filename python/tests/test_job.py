@@ -115,6 +115,24 @@ class CommunicatorTest(unittest.TestCase):
         self.assertEqual(data, b"abc")
         self.assertEqual(self.comm.copy_bytes(b"", 0), b"")
 
+    def test_the_end_of_a_block_closes(self):
+        with ringrt.Communicator(rank=0, size=1) as comm, ringrt.Job(comm) as job:
+            self.assertEqual(job.step(1), ringrt.Action.CONTINUE)
+        for closed in (comm.barrier, lambda: job.step(2)):
+            with self.assertRaises(ringrt.InvalidArgument):
+                closed()
+        job.close()  # once more
+        comm.destroy()
+        self.assertEqual((comm.rank, comm.size), (-1, -1))
+
+    def test_an_exception_in_a_block_closes_and_passes(self):
+        with self.assertRaisesRegex(KeyError, "mine"):
+            with ringrt.Communicator(rank=0, size=1) as comm, ringrt.Job(comm) as job:
+                raise KeyError("mine")
+        for closed in (comm.barrier, lambda: job.step(1)):
+            with self.assertRaises(ringrt.InvalidArgument):
+                closed()
+
     def test_what_it_cannot_sum_is_an_exception(self):
         with self.assertRaisesRegex(ValueError, "can be written"):
             self.comm.sum(b"abc")

@@ -58,8 +58,11 @@ def share_state(comm, sums, sizes, root):
 
 
 def main(steps, live):
-    comm = ringrt.Communicator()
-    job = ringrt.Job(comm, global_batch=30, live_resize=live, steps_total=steps)
+    with ringrt.Communicator() as comm, ringrt.Job(comm, global_batch=30, live_resize=live, steps_total=steps) as job:
+        run(comm, job, steps, live)
+
+
+def run(comm, job, steps, live):
     sums, sizes = array("d", [0.0, 0.0]), []
     action, step = Action.RESIZE, 0
     if not job.is_extension:
@@ -90,9 +93,6 @@ def main(steps, live):
                 file.write(f"{step} {comm.size}")
     left = action == Action.LEAVE
     print("left" if left else "finished", step, len(sizes), *sums, flush=True)
-    job.close()
-    if not left and comm:
-        comm.discard()  # an extension's ranks may have ended before
 
 
 if __name__ == "__main__":
