@@ -140,9 +140,10 @@ RINGRT_API int ringrt_local_rank(const ringrt_t *rt); /* the GPU to use: one ran
 RINGRT_API int ringrt_restarts(const ringrt_t *rt);   /* how often this job was requeued */
 
 /* Sets the CUDA stream (a cudaStream_t) for buffers in GPU memory; initially the default stream.
- * ringrt_allreduce(), ringrt_allreduce_start() and gradients accept GPU buffers if send and recv are on the rank's
- * GPU at all ranks; so do ringrt_reduce_scatter() and ringrt_allgather() if all shares are equal. Otherwise a
- * collective copies them through host memory. For registered buffers see ringrt_register().
+ * ringrt_allreduce(), ringrt_allreduce_start(), ringrt_reduce_scatter(), ringrt_allgather() and gradients accept GPU
+ * buffers if send and recv are on the rank's GPU at all ranks. ringrt_broadcast() copies them through host memory, and
+ * so do ringrt_reduce_scatter() and ringrt_allgather() of which only one buffer is there. For registered buffers see
+ * ringrt_register().
  *
  * A reduction starts after all work enqueued on `stream` before the call. If each rank has its own GPU, NCCL
  * performs these (sums not in rank order) and all but _start() are stream-ordered: they return at once, and
@@ -159,20 +160,19 @@ RINGRT_API ringrt_status_t ringrt_set_stream(ringrt_t *rt, void *stream);
 /* ---- collectives ------------------------------------------------------------------------------- */
 
 /* The arguments have NCCL's order, the handle last; the functions above and below, which manage it, take it first.
- * Counts are elements. A count is that of the whole vector, also where a rank holds
- * only its share of it: ringrt_comm_reduce_scatter() and ringrt_comm_allgather() count one block, as NCCL does. */
+ * Counts, NULL, buffers in place and buffers that overlap are as in ringrt_comm.h. */
 
 /* Collective. recv[i] = op over ranks of send[i]. Values are added in the order set by RINGRT_ORDER (default:
  * by rank; see ringrt(3)), so the result is bit-identical on all ranks. recv may be send. */
 RINGRT_API ringrt_status_t ringrt_allreduce(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
                                             ringrt_op_t op, ringrt_t *rt);
-/* Collective. Like ringrt_allreduce(), but rank r gets only its share of the result, at the start of recv:
- * count/size elements, plus one on the first count%size ranks. recv may not overlap send. */
-RINGRT_API ringrt_status_t ringrt_reduce_scatter(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
-                                                 ringrt_op_t op, ringrt_t *rt);
-/* Collective. The inverse: each rank contributes its share (as above), and all ranks get all `count` elements.
- * send may be the share's place in recv. */
-RINGRT_API ringrt_status_t ringrt_allgather(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
+/* Collective. send holds size blocks of recv_count elements. Rank r gets the reduced block r in recv, which may be
+ * that block of send. */
+RINGRT_API ringrt_status_t ringrt_reduce_scatter(const void *send, void *recv, size_t recv_count,
+                                                 ringrt_dtype_t dtype, ringrt_op_t op, ringrt_t *rt);
+/* Collective. Gathers send_count elements from each rank, in rank order, on all ranks. send may be this rank's block
+ * of recv. */
+RINGRT_API ringrt_status_t ringrt_allgather(const void *send, void *recv, size_t send_count, ringrt_dtype_t dtype,
                                             ringrt_t *rt);
 
 /* Collective. Copies root's send to recv on all ranks. send is used at root only, and may be recv. Bytes are

@@ -8,11 +8,22 @@
  *     ringrt_comm_allreduce(x, x, n, RINGRT_FLOAT32, RINGRT_SUM, comm, NULL);
  *     ringrt_comm_destroy(comm);
  *
- * The interface follows NCCL: counts are elements, blocks have equal sizes, and all ranks of a
- * communicator call its operations in the same order with the same counts, types, operations and
- * roots. A request takes the place of NCCL's stream argument; ringrt_comm_set_stream() sets the
- * stream for buffers in GPU memory. Calls that do not match fail with RINGRT_MISMATCH and a line
- * that names both calls; they do not hang. A count may be 0, and the buffers are then not used.
+ * The interface follows NCCL: all ranks of a communicator call its operations in the same order
+ * with the same counts, types, operations and roots. A request takes the place of NCCL's stream
+ * argument; ringrt_comm_set_stream() sets the stream for buffers in GPU memory. Calls that do not
+ * match fail with RINGRT_MISMATCH and a line that names both calls; they do not hang.
+ *
+ * Counts and buffers, in every operation of this header and of ringrt.h:
+ * - A count is a number of elements: of one block, if an operation divides a buffer among the
+ * ranks. Blocks have equal sizes: a vector that the ranks do not divide evenly is padded by the
+ * program.
+ * - With count 0 the buffers are not used and may be NULL, but all ranks must make the call.
+ * - In place, as with NCCL, is send == recv if both have one size; otherwise one rank's block is at
+ *   its place in the buffer of all blocks. The operations that can be in place say so.
+ * - Buffers that overlap in any other way, NULL where a buffer is used, and sizes beyond any memory
+ *   are refused with RINGRT_INVALID_ARGUMENT. Nothing was done then: the other ranks wait for the
+ *   correct call.
+ * - Buffers in host memory need no alignment; in GPU memory, that of their type.
  *
  * Every function returns a status. On any status but RINGRT_OK the outputs are unchanged, and
  * ringrt_comm_last_error() returns one line with the cause and the remedy. No function exits,
@@ -192,14 +203,15 @@ RINGRT_API ringrt_status_t ringrt_comm_allreduce(const void *send, void *recv, s
 RINGRT_API ringrt_status_t ringrt_comm_reduce(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
                                               ringrt_op_t op, int root, ringrt_comm_t *comm,
                                               ringrt_comm_request_t **request);
-/* send holds size blocks of `count` elements. Rank r gets the reduced block r in recv, which may not overlap
+/* send holds size blocks of recv_count elements. Rank r gets the reduced block r in recv, which may be that block of
  * send. */
-RINGRT_API ringrt_status_t ringrt_comm_reduce_scatter(const void *send, void *recv, size_t count,
+RINGRT_API ringrt_status_t ringrt_comm_reduce_scatter(const void *send, void *recv, size_t recv_count,
                                                       ringrt_dtype_t dtype, ringrt_op_t op, ringrt_comm_t *comm,
                                                       ringrt_comm_request_t **request);
-/* Gathers `count` elements from each rank, in rank order, on all ranks. send may be this rank's block of recv. */
-RINGRT_API ringrt_status_t ringrt_comm_allgather(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
-                                                 ringrt_comm_t *comm, ringrt_comm_request_t **request);
+/* Gathers send_count elements from each rank, in rank order, on all ranks. send may be this rank's block of recv. */
+RINGRT_API ringrt_status_t ringrt_comm_allgather(const void *send, void *recv, size_t send_count,
+                                                 ringrt_dtype_t dtype, ringrt_comm_t *comm,
+                                                 ringrt_comm_request_t **request);
 /* Copies root's send to recv on all ranks. send is used at root only, and may be recv. */
 RINGRT_API ringrt_status_t ringrt_comm_broadcast(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
                                                  int root, ringrt_comm_t *comm, ringrt_comm_request_t **request);

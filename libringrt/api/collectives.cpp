@@ -34,16 +34,20 @@ ringrt_status_t ringrt_allreduce(const void *send, void *recv, size_t count, rin
 ringrt_status_t ringrt_reduce_scatter(const void *send, void *recv, size_t count,
                                       ringrt_dtype_t dtype, ringrt_op_t op, ringrt_t *rt) {
     return guard_alone(rt, [&]() -> Status {
-        return rt->group.outcome(
-            rt->communicator().reduce_scatter(send, recv, count, dtype, op, on_gpu(*rt)));
+        Communicator &all = rt->communicator();
+        RINGRT_TRY(check_reduce_scatter(all, send, recv, count, dtype, op));
+        return rt->group.outcome(all.reduce_scatter(
+            send, recv, count * static_cast<size_t>(all.size()), dtype, op, on_gpu(*rt)));
     });
 }
 
 ringrt_status_t ringrt_allgather(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
                                  ringrt_t *rt) {
     return guard_alone(rt, [&]() -> Status {
-        return rt->group.outcome(
-            rt->communicator().all_gather_shares(send, recv, count, dtype, on_gpu(*rt)));
+        Communicator &all = rt->communicator();
+        RINGRT_TRY(check_allgather(all, send, recv, count, dtype));
+        return rt->group.outcome(all.all_gather_shares(
+            send, recv, count * static_cast<size_t>(all.size()), dtype, on_gpu(*rt)));
     });
 }
 

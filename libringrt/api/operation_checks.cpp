@@ -8,13 +8,13 @@
 namespace ringrt {
 namespace {
 
-// The buffers that an operation reads and writes, in elements.
+// The two buffers of an operation, in elements.
 struct Buffers {
-    const void *send;
-    size_t send_count;
-    const void *recv;
-    size_t recv_count;
-    size_t in_place = kApart;  // the element of recv at which send may begin
+    const void *one;
+    size_t one_count;
+    const void *other;
+    size_t other_count;
+    size_t in_place = kApart;  // the element of `other` at which `one` may begin
     bool host_only = false;    // neither may be in GPU memory
 };
 
@@ -32,10 +32,10 @@ Status check_place(Communicator &over, const void *buffer, size_t count, size_t 
 Status check(Communicator &over, const Buffers &buffers, size_t each) {
     if (each == 0) return invalid("no such dtype");
     const size_t in_place = buffers.in_place == kApart ? kApart : buffers.in_place * each;
-    RINGRT_TRY(check_buffers(buffers.send, buffers.send_count * each, buffers.recv,
-                             buffers.recv_count * each, in_place));
-    RINGRT_TRY(check_place(over, buffers.send, buffers.send_count, each, buffers.host_only));
-    return check_place(over, buffers.recv, buffers.recv_count, each, buffers.host_only);
+    RINGRT_TRY(check_buffers(buffers.one, buffers.one_count * each, buffers.other,
+                             buffers.other_count * each, in_place));
+    RINGRT_TRY(check_place(over, buffers.one, buffers.one_count, each, buffers.host_only));
+    return check_place(over, buffers.other, buffers.other_count, each, buffers.host_only);
 }
 
 Status check_root(const Communicator &over, int root) {
@@ -79,7 +79,9 @@ Status check_reduce_scatter(Communicator &over, const void *send, const void *re
                             ringrt_dtype_t dtype, ringrt_op_t op) {
     RINGRT_TRY(check_reduce(dtype, op));
     RINGRT_TRY(check_blocks(over, count, dtype_bytes(dtype)));
-    return check(over, {send, of_all(over, count), recv, count}, dtype_bytes(dtype));
+    // recv may begin at this rank's block of send.
+    return check(over, {recv, count, send, of_all(over, count), own_block(over, count)},
+                 dtype_bytes(dtype));
 }
 
 Status check_allgather(Communicator &over, const void *send, const void *recv, size_t count,

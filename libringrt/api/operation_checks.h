@@ -12,7 +12,7 @@ Status check_allreduce(Communicator &over, const void *send, const void *recv, s
 // An allreduce whose result only root gets.
 Status check_reduce_to(Communicator &over, const void *send, const void *recv, size_t count,
                        ringrt_dtype_t dtype, ringrt_op_t op, int root);
-// From here on `count` is that of one rank's block.
+// Here and in what follows, but for a broadcast and a message, `count` is that of one rank's block.
 Status check_reduce_scatter(Communicator &over, const void *send, const void *recv, size_t count,
                             ringrt_dtype_t dtype, ringrt_op_t op);
 Status check_allgather(Communicator &over, const void *send, const void *recv, size_t count,

@@ -30,18 +30,18 @@ inline Status check_count(size_t count, size_t each) {
 
 inline constexpr size_t kApart = SIZE_MAX;
 
-// `in_place` is the only offset in recv at which send may begin if the buffers overlap; kApart:
-// they may not overlap.
-inline Status check_buffers(const void *send, size_t send_bytes, const void *recv,
-                            size_t recv_bytes, size_t in_place) {
-    if ((send == nullptr && send_bytes > 0) || (recv == nullptr && recv_bytes > 0))
+// Of the send and receive buffer, in any order. `in_place` is the only offset in the second one at
+// which the first may begin if they overlap; kApart: they may not overlap.
+inline Status check_buffers(const void *one, size_t one_bytes, const void *other,
+                            size_t other_bytes, size_t in_place) {
+    if ((one == nullptr && one_bytes > 0) || (other == nullptr && other_bytes > 0))
         return {RINGRT_INVALID_ARGUMENT, "send or recv is NULL"};
-    if (send_bytes == 0 || recv_bytes == 0) return {};
-    auto a = reinterpret_cast<uintptr_t>(send), b = reinterpret_cast<uintptr_t>(recv);
-    if (a + send_bytes <= b || b + recv_bytes <= a) return {};
+    if (one_bytes == 0 || other_bytes == 0) return {};
+    auto a = reinterpret_cast<uintptr_t>(one), b = reinterpret_cast<uintptr_t>(other);
+    if (a + one_bytes <= b || b + other_bytes <= a) return {};
     if (in_place != kApart && a == b + in_place) return {};
     return {RINGRT_INVALID_ARGUMENT, in_place != kApart
-                                         ? "send and recv overlap without being the same buffer"
+                                         ? "send and recv overlap other than in place"
                                          : "send and recv may not overlap"};
 }
 

@@ -112,8 +112,8 @@ ringrt_status_t Communicator::reduce_scatter(const void *send, void *recv, size_
         int rank = impl_->self.rank, size = impl_->self.size;
         size_t each = dtype_bytes(dtype);
         RINGRT_TRY(check_count(count, each));
-        RINGRT_TRY(
-            check_buffers(send, count * each, recv, share(count, size, rank).count * each, kApart));
+        const Share own = share(count, size, rank);
+        RINGRT_TRY(check_buffers(recv, own.count * each, send, count * each, own.first * each));
         bool done = false;
         RINGRT_TRY(impl_->shares_by_nccl(sum_of(send, recv, count, dtype, op, size),
                                          {.kind = Gpu::Call::ReduceScatter}, how, &done));
@@ -122,8 +122,7 @@ ringrt_status_t Communicator::reduce_scatter(const void *send, void *recv, size_
             if (impl_->alone(to, from, count * each)) return {};
             return impl_->reduce_scatter(sum_of(from, to, count, dtype, op, size));
         };
-        return impl_->in_host_memory(send, count * each, recv,
-                                     share(count, size, rank).count * each, body);
+        return impl_->in_host_memory(send, count * each, recv, own.count * each, body);
     });
 }
 

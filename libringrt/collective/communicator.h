@@ -116,7 +116,7 @@ class Communicator {
     [[nodiscard]] ringrt_status_t reduce(const void *send, void *recv, size_t count,
                                          ringrt_dtype_t dtype, ringrt_op_t op, int root);
     // Collective. Rank r gets elements share(count, size, r) of the allreduce of `count` elements,
-    // at the start of recv. recv may not overlap send.
+    // at the start of recv, which may be the share's place in send.
     [[nodiscard]] ringrt_status_t reduce_scatter(const void *send, void *recv, size_t count,
                                                  ringrt_dtype_t dtype, ringrt_op_t op,
                                                  const OnGpu &on_gpu = {});

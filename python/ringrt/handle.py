@@ -162,7 +162,7 @@ class Handle:
     def reduce_scatter(self, send: int, recv: int, count: int, dtype: int, op: int) -> None:
         self._run("ringrt_reduce_scatter", send, recv, count, dtype, op)
 
-    def all_gather(self, send: int, recv: int, count: int, dtype: int) -> None:
+    def allgather(self, send: int, recv: int, count: int, dtype: int) -> None:
         self._run("ringrt_allgather", send, recv, count, dtype)
 
     def broadcast(self, buffer: int, count: int, dtype: int, root: int) -> None:

@@ -11,6 +11,7 @@ multiproc_tests = \
 	tests/multiproc/test_comm \
 	tests/multiproc/test_comm_failures \
 	tests/multiproc/test_comm_messages \
+	tests/multiproc/test_operation_arguments \
 	tests/multiproc/test_failures \
 	tests/multiproc/test_gradients \
 	tests/multiproc/test_grouping_rules \
@@ -47,6 +48,10 @@ tests_multiproc_test_comm_LDADD = libringrt.la $(CHECK_LIBS)
 tests_multiproc_test_comm_failures_SOURCES = tests/multiproc/test_comm_failures.cpp $(comm_support)
 tests_multiproc_test_comm_failures_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_comm_failures_LDADD = libringrt.la $(CHECK_LIBS)
+
+tests_multiproc_test_operation_arguments_SOURCES = tests/multiproc/test_operation_arguments.cpp $(comm_support)
+tests_multiproc_test_operation_arguments_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_operation_arguments_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_multiproc_test_comm_messages_SOURCES = tests/multiproc/test_comm_messages.cpp $(comm_support)
 tests_multiproc_test_comm_messages_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)

@@ -209,6 +209,17 @@ TEST(the_other_collectives) {
                 if (mine.count > 0 &&
                     memcmp(part.data(), right.data() + mine.first * 4, mine.count * 4) != 0)
                     return "reduce_scatter";
+                std::vector<std::byte> place = input;  // in place; shares may be unequal
+                std::byte *own = place.data() + mine.first * 4;
+                if (comm.reduce_scatter(place.data(), own, count, RINGRT_FLOAT32, RINGRT_SUM) !=
+                    RINGRT_OK)
+                    return comm.last_error();
+                if (mine.count > 0) {
+                    if (memcmp(own, part.data(), mine.count * 4) != 0)
+                        return "reduce_scatter in place";
+                    memcpy(own, input.data() + mine.first * 4, mine.count * 4);
+                }
+                if (place != input) return "reduce_scatter in place wrote elsewhere";
                 if (comm.all_gather_shares(part.data(), whole.data(), count, RINGRT_FLOAT32) !=
                     RINGRT_OK)
                     return comm.last_error();

@@ -59,9 +59,17 @@ std::string check_reductions(ringrt_comm_t *comm, const Case &c) {
     const Bytes blocks = made(all, c.dtype, [&](size_t i) { return value_of(rank, i, c.op); });
     const Bytes block =
         made(c.count, c.dtype, [&](size_t i) { return reduced(size, first + i, c.op); });
-    return check(comm, c, "reduce_scatter", block, [&](void *recv, auto **request) {
+    TRY_TEXT(check(comm, c, "reduce_scatter", block, [&](void *recv, auto **request) {
         return ringrt_comm_reduce_scatter(blocks.data(), recv, c.count, c.dtype, c.op, comm,
                                           request);
+    }));
+    Bytes after = blocks;  // the other blocks stay
+    std::copy(block.begin(), block.end(), after.begin() + ptrdiff_t(block.size()) * rank);
+    return check(comm, c, "reduce_scatter in place", after, [&](void *place, auto **request) {
+        if (!blocks.empty()) memcpy(place, blocks.data(), blocks.size());
+        return ringrt_comm_reduce_scatter(
+            place, static_cast<std::byte *>(place) + block.size() * size_t(rank), c.count, c.dtype,
+            c.op, comm, request);
     });
 }
 

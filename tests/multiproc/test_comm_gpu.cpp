@@ -68,6 +68,14 @@ std::string every_operation(ringrt_comm_t *comm, bool by_request) {
     TRY_TEXT(done(
         ringrt_comm_reduce_scatter(send, recv, kCount, RINGRT_INT64, RINGRT_SUM, comm, request)));
     TRY_TEXT(all_are(recv, kCount, sum, "reduce_scatter"));
+    int64_t *own = recv + kCount * static_cast<size_t>(rank);
+    std::fill_n(recv, kCount * size, rank + 1);
+    TRY_TEXT(done(
+        ringrt_comm_reduce_scatter(recv, own, kCount, RINGRT_INT64, RINGRT_SUM, comm, request)));
+    TRY_TEXT(all_are(own, kCount, sum, "reduce_scatter in place"));
+    if (std::count(recv, recv + kCount * size, rank + 1) <
+        static_cast<ptrdiff_t>(kCount * (size - 1)))
+        return "reduce_scatter in place wrote elsewhere";
     TRY_TEXT(done(ringrt_comm_allgather(send, recv, kCount, RINGRT_INT64, comm, request)));
     for (size_t r = 0; r < size; ++r)
         TRY_TEXT(all_are(recv + r * kCount, kCount, static_cast<int64_t>(r) + 1, "allgather"));
@@ -94,6 +102,27 @@ TEST(every_operation_of_gpu_memory) {
                 TRY_TEXT(every_operation(comm, false));
                 return every_operation(comm, true);
             });
+}
+
+// A kernel would fault, and end the context with all that the program has in it.
+TEST(gpu_memory_that_is_not_aligned_to_its_type_is_refused) {
+    on_gpus({1, 1}, {true, true}, [](ringrt_comm_t *comm) -> std::string {
+        auto *x = on_gpu<char>(8 * sizeof(float));
+        float here[4] = {};
+        auto refused = [&](ringrt_status_t status) {
+            return expect(comm, status, RINGRT_INVALID_ARGUMENT, "is not aligned to its dtype");
+        };
+        const auto sum = RINGRT_SUM;
+        TRY_TEXT(
+            refused(ringrt_comm_allreduce(x + 2, x + 2, 4, RINGRT_FLOAT32, sum, comm, nullptr)));
+        TRY_TEXT(refused(ringrt_comm_reduce(x, x + 17, 4, RINGRT_FLOAT32, sum, 0, comm, nullptr)));
+        TRY_TEXT(
+            refused(ringrt_comm_reduce_scatter(x, x + 17, 4, RINGRT_FLOAT32, sum, comm, nullptr)));
+        TRY_TEXT(refused(ringrt_comm_allgather(x + 1, here, 4, RINGRT_FLOAT32, comm, nullptr)));
+        TRY_TEXT(refused(ringrt_comm_broadcast(here, x + 2, 2, RINGRT_INT64, 0, comm, nullptr)));
+        return expect(comm, ringrt_comm_allreduce(x + 1, x + 1, 4, RINGRT_INT8, sum, comm, nullptr),
+                      RINGRT_OK);
+    });
 }
 
 // An access by the host ends the rank. By requests too, which another thread runs.

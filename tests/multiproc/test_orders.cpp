@@ -103,6 +103,12 @@ std::string check_sums(Communicator &comm, Order order, size_t count) {
         return comm.last_error();
     if (memcmp(part.data(), sums.data() + mine.first, mine.count * 4) != 0)
         return "reduce_scatter of " + std::to_string(count);
+    std::vector<float> place = input;
+    if (comm.reduce_scatter(place.data(), place.data() + mine.first, count, RINGRT_FLOAT32,
+                            RINGRT_SUM) != RINGRT_OK)
+        return comm.last_error();
+    if (memcmp(place.data() + mine.first, part.data(), mine.count * 4) != 0)
+        return "reduce_scatter in place of " + std::to_string(count);
     Ranges send;
     auto *bytes = reinterpret_cast<std::byte *>(const_cast<float *>(input.data()));
     for (size_t i = 0, k = 1; i < count; i += k++) {

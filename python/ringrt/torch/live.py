@@ -228,7 +228,7 @@ class Live:
         mine = torch.tensor([run.steps_done, run.epoch, int(in_tail)])
         every = torch.empty(handle.size, 3, dtype=torch.int64)
         try:
-            handle.all_gather(mine.data_ptr(), every.data_ptr(), every.numel(), INT64)
+            handle.allgather(mine.data_ptr(), every.data_ptr(), mine.numel(), INT64)
             self.states = states = [tuple(row[:2]) for row in every.tolist()]
             newest = max(states)
             if min(states) != newest:

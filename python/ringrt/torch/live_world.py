@@ -38,12 +38,7 @@ class HandleCommunicator:
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
         self.allreduce, self.broadcast, self.barrier = handle.allreduce, handle.broadcast, handle.barrier
-
-    def reduce_scatter(self, send: int, recv: int, count: int, dtype: int, op: int) -> None:
-        self._handle.reduce_scatter(send, recv, count * self._handle.size, dtype, op)
-
-    def allgather(self, send: int, recv: int, count: int, dtype: int) -> None:
-        self._handle.all_gather(send, recv, count * self._handle.size, dtype)
+        self.reduce_scatter, self.allgather = handle.reduce_scatter, handle.allgather
 
     def _room(self, count: int, dtype: int) -> torch.Tensor:
         return torch.empty(count * _SIZES[dtype], dtype=torch.uint8)

@@ -145,7 +145,7 @@ class ShardedLive(Live):
             self._next = Copy(self._where(), Packed(content).copy(), copied)
 
     def _all_gather(self, mine: torch.Tensor, every: torch.Tensor) -> None:
-        self.handle.all_gather(mine.data_ptr(), every.data_ptr(), every.numel(), BYTE)
+        self.handle.allgather(mine.data_ptr(), every.data_ptr(), mine.numel(), BYTE)
 
     def _broadcast(self, chunk: torch.Tensor, root: int) -> None:
         self.handle.broadcast(chunk.data_ptr(), chunk.numel(), BYTE, root)
@@ -185,7 +185,7 @@ class ShardedLive(Live):
         mine = torch.tensor([*position, int(in_tail), int(not self.extension)])
         every = torch.empty(handle.size, 4, dtype=torch.int64)
         try:
-            handle.all_gather(mine.data_ptr(), every.data_ptr(), every.numel(), INT64)
+            handle.allgather(mine.data_ptr(), every.data_ptr(), mine.numel(), INT64)
         except (PeerLost, TimedOut):
             return False
         agreed = min((steps, epochs) for steps, epochs, _, is_base in every.tolist() if is_base)
