@@ -6,6 +6,8 @@
 
 #include <exception>
 #include <new>
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace ringrt {
@@ -62,6 +64,15 @@ void run(const std::function<void()> &body, const Failed &failed) noexcept {
 std::thread start_thread(std::function<void()> body, Failed failed) {
     const SignalsBlocked blocked;
     return std::thread([body = std::move(body), failed = std::move(failed)] { run(body, failed); });
+}
+
+Status try_start_thread(std::thread &out, std::function<void()> body, Failed failed) {
+    try {
+        out = start_thread(std::move(body), std::move(failed));
+        return {};
+    } catch (const std::system_error &error) {
+        return {RINGRT_SYSTEM_ERROR, std::string("cannot create a thread: ") + error.what()};
+    }
 }
 
 }  // namespace ringrt

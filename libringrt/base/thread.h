@@ -5,6 +5,7 @@
 #include <functional>
 #include <thread>
 
+#include "libringrt/base/status.h"
 #include "libringrt/ringrt.h"
 
 namespace ringrt {
@@ -15,5 +16,9 @@ namespace ringrt {
 // Throws std::system_error if no thread can be created.
 [[nodiscard]] std::thread start_thread(
     std::function<void()> body, std::function<void(ringrt_status_t, const char *what)> failed);
+
+// The same for a thread that the caller can do without: SYSTEM_ERROR if none can be created.
+Status try_start_thread(std::thread &out, std::function<void()> body,
+                        std::function<void(ringrt_status_t, const char *what)> failed);
 
 }  // namespace ringrt

@@ -17,7 +17,8 @@ bool is_own(ringrt_status_t failure) {
 Forming::Forming(CommunicatorConfig config, int gpu)
     : communicator_(std::make_unique<Communicator>(std::move(config))) {
     auto store = [this](Formed state) { state_.store(state, std::memory_order_release); };
-    thread_ = start_thread(
+    const Status started = try_start_thread(
+        thread_,
         [this, store, gpu] {
             const bool met = communicator_->start() == RINGRT_OK;
             const ringrt_status_t nccl = met ? communicator_->start_nccl_ahead(gpu) : RINGRT_OK;
@@ -27,6 +28,9 @@ Forming::Forming(CommunicatorConfig config, int gpu)
             store(Formed::failed);
         },
         [store](ringrt_status_t, const char *) { store(Formed::failed); });
+    if (started.ok()) return;
+    outcome_ = started;
+    store(Formed::failed);
 }
 
 Forming::~Forming() {

@@ -55,11 +55,11 @@ Status JoinListener::start() {
     RINGRT_TRY(listen_on(&rendezvous.endpoint.port, &listener_));
     rendezvous.endpoint.addresses = own_addresses();
     RINGRT_TRY(write_rendezvous(listener_file(directory_), rendezvous));
-    thread_ = start_thread([this] { run(); },
-                           [](ringrt_status_t, const char *what) {
-                               log_line(std::string("extensions can no longer join: ") + what);
-                           });
-    return {};
+    return try_start_thread(
+        thread_, [this] { run(); },
+        [](ringrt_status_t, const char *what) {
+            log_line(std::string("extensions can no longer join: ") + what);
+        });
 }
 
 void JoinListener::run() {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The remaining ranks agree on a step, and on whether they still hold all rows together.
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
 #include "libringrt/base/thread.h"
@@ -41,11 +40,7 @@ void Resizer::close_in_background(std::vector<std::unique_ptr<Communicator>> dro
         if (finish_first) (void)all->front()->finish();
         all->clear();
     };
-    try {
-        closing_ = start_thread(close, [](ringrt_status_t, const char *) {});
-    } catch (const std::system_error &) {  // no thread: they are closed here
-        close();
-    }
+    if (!try_start_thread(closing_, close, [](ringrt_status_t, const char *) {}).ok()) close();
 }
 
 // Collective over the present level, after a vote by which some of its ranks leave: the others get

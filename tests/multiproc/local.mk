@@ -26,6 +26,7 @@ multiproc_tests = \
 	tests/multiproc/test_live_gradients \
 	tests/multiproc/test_live_nodes \
 	tests/multiproc/test_live_rows \
+	tests/multiproc/test_live_scarce \
 	tests/multiproc/test_live_state \
 	tests/multiproc/test_orders \
 	tests/multiproc/test_save_memory \
@@ -113,7 +114,7 @@ tests_multiproc_test_job_handle_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_job_handle_LDADD = libringrt.la librecords.la $(CHECK_LIBS)
 
 tests_multiproc_test_job_live_SOURCES = tests/multiproc/test_job_live.cpp tests/support/live_blobs.h \
-	tests/support/live_handles.h $(live_headers)
+	tests/support/live_handles.h tests/support/scarce.h $(live_headers)
 tests_multiproc_test_job_live_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_job_live_LDADD = libringrt.la $(CHECK_LIBS)
 
@@ -151,6 +152,11 @@ tests_multiproc_test_live_rows_SOURCES = tests/multiproc/test_live_rows.cpp test
 	tests/support/message_fault.h $(live_headers)
 tests_multiproc_test_live_rows_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_rows_LDADD = libringrt.la $(CHECK_LIBS)
+
+tests_multiproc_test_live_scarce_SOURCES = tests/multiproc/test_live_scarce.cpp tests/support/scarce.h \
+	$(live_headers)
+tests_multiproc_test_live_scarce_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_live_scarce_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_multiproc_test_live_state_SOURCES = tests/multiproc/test_live_state.cpp $(live_headers)
 tests_multiproc_test_live_state_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
