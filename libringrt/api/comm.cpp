@@ -7,9 +7,9 @@
 namespace ringrt {
 
 Status open_comm(const CommunicatorConfig &config, ringrt_comm_t **out) {
-    auto made = std::make_unique<ringrt_comm>(config);
-    if (Status met = made->outcome(made->communicator.start()); !met.ok()) return met;
-    *out = made.release();
+    auto made = std::make_unique<Communicator>(config);
+    RINGRT_TRY(made->outcome(made->start()));
+    *out = new ringrt_comm(std::move(made), config.timeout_ms, config.start_timeout_ms);
     return {};
 }
 

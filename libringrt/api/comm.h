@@ -28,10 +28,12 @@ struct OpenGroup {
 }  // namespace ringrt
 
 struct ringrt_comm {
-    explicit ringrt_comm(const ringrt::CommunicatorConfig &config)
-        : timeout_ms(config.timeout_ms),
-          start_timeout_ms(config.start_timeout_ms),
-          communicator(config) {}
+    ringrt_comm(std::shared_ptr<ringrt::Communicator> started, uint32_t operation_ms,
+                uint32_t start_ms)
+        : timeout_ms(operation_ms),
+          start_timeout_ms(start_ms),
+          owned(std::move(started)),
+          communicator(*owned) {}
 
     // The result of the operation that just ran. No other operation may run meanwhile.
     [[nodiscard]] ringrt::Status outcome(ringrt_status_t status) const {
@@ -43,7 +45,8 @@ struct ringrt_comm {
     const uint32_t timeout_ms, start_timeout_ms;
     std::atomic<bool> aborted{false};
     mutable ringrt::ErrorLine error;
-    ringrt::Communicator communicator;
+    const std::shared_ptr<ringrt::Communicator> owned;  // its deleter may close it later
+    ringrt::Communicator &communicator;
     std::unique_ptr<ringrt::OpenGroup> group;
     ringrt::OperationQueue queue;  // last: its thread uses all of the above
 };
@@ -56,14 +59,6 @@ Status read_comm_config(const ringrt_comm_config_t *config, const Environment &e
 
 // Creates the handle. Collective.
 Status open_comm(const CommunicatorConfig &config, ringrt_comm_t **out);
-
-// Of the communicator that a split creates.
-struct SplitTimeouts {
-    uint32_t operation_ms, start_ms;
-};
-// Creates the handle of this rank's part of `all`. Collective over `all`.
-Status split_comm(Communicator &all, const SplitTimeouts &timeouts, int color, int key,
-                  ringrt_comm_t **out);
 
 inline void keep_error(const ringrt_comm_t *comm, std::string message) {
     if (comm)

@@ -54,10 +54,9 @@ class Invitations {
     bool exchanged_ = false;
 };
 
-}  // namespace
-
-Status split_comm(Communicator &all, const SplitTimeouts &timeouts, int color, int key,
-                  ringrt_comm_t **out) {
+// Creates the handle of this rank's part. Collective over `parent`.
+Status split_comm(ringrt_comm_t &parent, int color, int key, ringrt_comm_t **out) {
+    Communicator &all = parent.communicator;
     const SplitRequest mine{color, key};
     std::vector<SplitRequest> requests(static_cast<size_t>(all.size()));
     RINGRT_TRY(all.outcome(all.all_gather(&mine, requests.data(), sizeof mine)));
@@ -70,8 +69,8 @@ Status split_comm(Communicator &all, const SplitTimeouts &timeouts, int color, i
         config.size = static_cast<int>(members.size());
         config.rank = static_cast<int>(std::find(members.begin(), members.end(), all.rank()) -
                                        members.begin());
-        config.timeout_ms = timeouts.operation_ms;
-        config.start_timeout_ms = timeouts.start_ms;
+        config.timeout_ms = parent.timeout_ms;
+        config.start_timeout_ms = parent.start_timeout_ms;
         config.store = {.put = [&](const std::string &text) { return invitations.exchange(text); },
                         .get = [&, root = members.front()](uint32_t, std::string *text) -> Status {
                             RINGRT_TRY(invitations.exchange(""));
@@ -90,6 +89,7 @@ Status split_comm(Communicator &all, const SplitTimeouts &timeouts, int color, i
     return met;
 }
 
+}  // namespace
 }  // namespace ringrt
 
 using namespace ringrt;
@@ -101,9 +101,6 @@ extern "C" ringrt_status_t ringrt_comm_split(ringrt_comm_t *comm, int color, int
         if (comm->group) return invalid("a communicator cannot be split within a group");
         if (color < 0 && color != RINGRT_COMM_NO_COLOR)
             return invalid("color: expected RINGRT_COMM_NO_COLOR, or 0 and more");
-        return comm->queue.run([&] {
-            return split_comm(comm->communicator, {comm->timeout_ms, comm->start_timeout_ms}, color,
-                              key, out);
-        });
+        return comm->queue.run([&] { return split_comm(*comm, color, key, out); });
     });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Resizing a job handle in place (doc/job.md). The job's own communicators are a stack
-// (live/resizer.h). The program's one, and that of the checkpoint handle, are made anew over the
-// present one whenever the ranks have changed.
+// (live/resizer.h). The program's one, and that of the checkpoint handle, are spares of the present
+// one, which have formed with it beside training.
 #include "libringrt/api/job.h"
 
 namespace ringrt {
@@ -23,13 +23,11 @@ std::string kind_of(const ringrt_job_t &job) {
                        job.settings.save_inline);
 }
 
-// Collective over the present ranks.
-Status make_comm(const ringrt_job_t &job, OwnComm &out) {
-    Communicator &all = job.group.communicator();
-    ringrt_comm_t *made = nullptr;
-    RINGRT_TRY(
-        split_comm(all, {job.comm->timeout_ms, job.comm->start_timeout_ms}, 0, all.rank(), &made));
-    out.reset(made);
+// None is left if this rank failed after it had taken one: to the others it is lost.
+Status take_comm(ringrt_job_t &job, OwnComm &out) {
+    std::shared_ptr<Communicator> spare = job.resizer->take_spare();
+    if (!spare) return {RINGRT_PEER_LOST, "the handles have used the present ranks' communicators"};
+    out.reset(new ringrt_comm(std::move(spare), job.comm->timeout_ms, job.comm->start_timeout_ms));
     return {};
 }
 
@@ -54,9 +52,9 @@ Status recover(ringrt_job_t &job) {
 Status form(ringrt_job_t &job, OwnComm &made) {
     if (job.resizer->must_recover()) RINGRT_TRY(recover(job));
     if (job.resizer->has_ended()) return {};
-    RINGRT_TRY(make_comm(job, made));
+    RINGRT_TRY(take_comm(job, made));
     OwnComm of_checkpoint;
-    if (job.checkpoint) RINGRT_TRY(make_comm(job, of_checkpoint));
+    if (job.checkpoint) RINGRT_TRY(take_comm(job, of_checkpoint));
     if (!of_checkpoint) return {};
     job.checkpoint->use(std::move(of_checkpoint));
     return send_blobs(job.group.communicator(), job.resizer->newest_rank(), job.checkpoint->blobs,
@@ -114,6 +112,7 @@ Status make_resizer(ringrt_job_t &job) {
     options.asked_to_leave = [&job] { return job.comm->aborted || job.live.asked_to_leave(); };
     options.layout = [&job] { return job.live.layout_hash(buffers_of(job), kind_of(job)); };
     options.gpu = [] { return -1; };  // NCCL starts with the program's communicator
+    options.spares = job.checkpoint ? 2 : 1;
     job.resizer = std::make_unique<live::Resizer>(std::move(options), job.comm->communicator,
                                                   buffers_of(job), job.no_rows);
     job.live.use(job.resizer.get());

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,10 @@ struct RankContext {
     std::atomic<bool> aborted{false};
     std::atomic<uint32_t> timeout_ms{600000};
     std::function<void(const std::string &)> warn;
+    // If set and true, no rank calls this communicator any more, as all have agreed: its end needs
+    // no reason, and waits for no rank.
+    std::shared_ptr<const std::atomic<bool>> retired;
+    [[nodiscard]] bool is_retired() const { return retired && *retired; }
     // For tests: called wherever this rank could die within an operation (before it sends a
     // message, after it receives one, before it arrives at a gate of the node).
     std::function<void()> fault_point;

@@ -14,6 +14,7 @@ Communicator::Communicator(CommunicatorConfig config) : impl_(std::make_unique<I
     impl_->config = std::move(config);
     impl_->self.timeout_ms = impl_->config.timeout_ms;
     impl_->self.warn = impl_->config.warn;
+    impl_->self.retired = impl_->config.retired;
     impl_->self.fault_point = impl_->config.fault_point;
     if (!impl_->self.warn) {
         impl_->self.warn = [](const std::string &line) {

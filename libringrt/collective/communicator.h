@@ -14,6 +14,7 @@
 // algorithms.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -58,8 +59,9 @@ struct CommunicatorConfig {
     // Receives one-line warnings without newline (a silent peer, a rejected connection). Empty:
     // stderr.
     std::function<void(const std::string &)> warn;
-    std::function<void()> fault_point;               // for tests; see RankContext::fault_point
-    std::function<std::unique_ptr<Gpu>()> find_gpu;  // for tests; see gpu/gpu.h
+    std::shared_ptr<const std::atomic<bool>> retired;  // see RankContext::retired
+    std::function<void()> fault_point;                 // for tests; see RankContext::fault_point
+    std::function<std::unique_ptr<Gpu>()> find_gpu;    // for tests; see gpu/gpu.h
 };
 
 // An allreduce in progress; see Communicator::start_allreduce. Destroy it before the Communicator.

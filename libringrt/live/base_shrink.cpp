@@ -29,7 +29,7 @@ void Resizer::shrink() {
     number_ = 0;
     forming_ = std::make_unique<Forming>(
         config(shrink_file(options_.directory, machine_.offer()), options_.rank, machine_.keep()),
-        present().nccl_device());
+        Forming::Wanted{.gpu = present().nccl_device(), .spares = options_.spares});
 }
 
 void Resizer::call_off() {
@@ -54,14 +54,14 @@ Status Resizer::replace(Position &position) {
         drop_forming();
         return {RINGRT_PEER_LOST, "a rank was lost while nodes left the job"};
     }
-    std::vector<std::unique_ptr<Communicator>> dropped;
-    if (smaller_) {
-        smaller_->abort();
-        dropped.push_back(std::move(smaller_));
+    std::vector<Level> dropped;
+    if (lowest_.own) {
+        lowest_.own->abort();
+        dropped.push_back(std::move(lowest_));
     }
-    smaller_ = forming_->take();
+    lowest_ = forming_->take();
     forming_.reset();
-    options_.use(*smaller_);
+    options_.use(*lowest_.own);
     close_in_background(std::move(dropped), false);
     return settle(position);
 }

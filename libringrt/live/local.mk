@@ -4,6 +4,8 @@ libruntime_la_SOURCES += \
 	libringrt/live/base_shrink.cpp \
 	libringrt/live/buffer_rows.cpp \
 	libringrt/live/buffer_rows.h \
+	libringrt/live/closer.cpp \
+	libringrt/live/closer.h \
 	libringrt/live/copy_placement.cpp \
 	libringrt/live/copy_placement.h \
 	libringrt/live/forming.cpp \

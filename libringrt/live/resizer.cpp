@@ -2,6 +2,7 @@
 #include "libringrt/live/resizer.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "libringrt/base/clock.h"
@@ -15,6 +16,12 @@ constexpr size_t kLevelsMax = 32;
 Status over_now(const std::string &what) {
     return {RINGRT_PEER_LOST,
             what + ": ringrt_restore() continues from the state of the other ranks"};
+}
+
+// Whether the ranks of the present level part, as all of them know.
+bool drops_ranks(Act act) {
+    return act == Act::settle || act == Act::leave || act == Act::rejoin || act == Act::replace ||
+           act == Act::release;
 }
 
 }  // namespace
@@ -36,13 +43,26 @@ Resizer::Resizer(ResizerOptions options, Communicator &base,
       copies_(buffers),
       machine_(options_.extension ? Machine::outside() : Machine(options_.size, options_.rank)) {}
 
-Resizer::~Resizer() {
-    if (closing_.joinable()) closing_.join();
-}
+Resizer::~Resizer() { closer_->wait(); }
 
 Communicator &Resizer::present() {
-    if (!above_.empty()) return *above_.back();
-    return smaller_ ? *smaller_ : base_;
+    const Level &level = present_level();
+    return level.own ? *level.own : base_;
+}
+
+std::shared_ptr<Communicator> Resizer::take_spare() {
+    std::vector<std::unique_ptr<Communicator>> &left = present_level().spares.left;
+    if (left.empty()) return nullptr;
+    std::unique_ptr<Communicator> spare = std::move(left.back());
+    left.pop_back();
+    auto close = [closer = closer_](Communicator *dropped) noexcept {
+        try {
+            std::shared_ptr<Communicator> owned(dropped);
+            closer->add([owned = std::move(owned)]() mutable { owned.reset(); });
+        } catch (const std::bad_alloc &) {  // it is closed here
+        }
+    };
+    return {spare.release(), close};
 }
 
 CommunicatorConfig Resizer::config(std::string file, int rank, int size) const {
@@ -81,15 +101,14 @@ Vote Resizer::vote(uint64_t step, bool leave, bool hold) {
 
 bool Resizer::narrows(const std::vector<Vote> &votes) const {
     Machine probe = machine_;
-    const Act act = probe.voted(votes);
-    return act == Act::settle || act == Act::leave || act == Act::rejoin || act == Act::replace ||
-           act == Act::release;
+    return drops_ranks(probe.voted(votes));
 }
 
 Status Resizer::voted(const std::vector<Vote> &votes, Position &position, bool *left) {
     *left = false;
     if (listener_) votes_ = votes;
     const Act act = machine_.voted(votes);
+    if (drops_ranks(act)) *present_level().spares.retired = true;
     if (votes[0].copy != 0 && is_copied_at(act)) RINGRT_TRY(copy_state(position));
     switch (act) {
         case Act::form:
@@ -141,7 +160,8 @@ void Resizer::form() {
     number_ = machine_.offer();
     forming_ = std::make_unique<Forming>(
         config(join_file(options_.directory, number_), rank, machine_.ranks_then()),
-        present().nccl_device());
+        Forming::Wanted{
+            .gpu = present().nccl_device(), .spares = options_.spares, .below = machine_.ranks()});
     if (listener_) listener_->invite(number_, machine_.ranks(), machine_.ranks_then());
 }
 
@@ -155,6 +175,7 @@ void Resizer::drop_forming() {
 }
 
 void Resizer::adopt() {
+    present_level().spares = forming_->take_spares_below();  // for when the new ranks are gone
     above_.push_back(forming_->take());
     forming_.reset();
     if (listener_) listener_->close(number_);
@@ -289,7 +310,7 @@ Status Resizer::await_invitation(JoinConnection &base, JoinAnswer *answer) {
 Status Resizer::receive(JoinConnection &base, const JoinAnswer &answer, Position &position) {
     forming_ = std::make_unique<Forming>(
         config(join_file(options_.directory, answer.number), answer.rank, answer.size),
-        options_.gpu());
+        Forming::Wanted{.gpu = options_.gpu(), .spares = options_.spares});
     state_.touch();
     Status met;
     while (met.ok() && forming_->state() == Formed::under_way) {

@@ -7,10 +7,10 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "libringrt/checkpoint/layout.h"
+#include "libringrt/live/closer.h"
 #include "libringrt/live/forming.h"
 #include "libringrt/live/join_listener.h"
 #include "libringrt/live/join_request.h"
@@ -37,6 +37,7 @@ struct ResizerOptions {
     std::function<int()> gpu;        // that a rank outside is going to use; -1: none, or not known
     std::function<uint32_t()> keep;  // the ranks that the base is asked to keep; 0: no order
     uint32_t copy_steps = 0;         // from one copy of the ranks' rows to the next; 0: none
+    int spares = 0;  // communicators that the program's handles take; the same at all ranks
 };
 
 class Resizer {
@@ -66,6 +67,9 @@ class Resizer {
 
     // A rank outside the base's communicators, or one that has lost a peer but not its base.
     [[nodiscard]] bool must_recover();
+    // A communicator of the present ranks, for a handle. All ranks take as many in the same order.
+    // After each change of the ranks there are ResizerOptions::spares; null: none is left.
+    [[nodiscard]] std::shared_ptr<Communicator> take_spare();
     [[nodiscard]] bool has_failed() { return present().failure() != RINGRT_OK; }
     // The program has met a loss on a communicator of its own.
     void lose();
@@ -102,6 +106,7 @@ class Resizer {
   private:
     struct Header;
     [[nodiscard]] Communicator &present();
+    [[nodiscard]] Level &present_level() { return above_.empty() ? lowest_ : above_.back(); }
     [[nodiscard]] CommunicatorConfig config(std::string file, int rank, int size) const;
     [[nodiscard]] uint32_t order() const;
     void shrink();
@@ -112,7 +117,7 @@ class Resizer {
     void adopt();
     void drop_above(int level, bool finish_top = false);
     [[nodiscard]] bool finishes_in_background();
-    void close_in_background(std::vector<std::unique_ptr<Communicator>> dropped, bool finish_first);
+    void close_in_background(std::vector<Level> dropped, bool finish_first);
     Status transfer(Communicator &over, Header &header);
     Status widen(const Position &position);
     [[nodiscard]] bool is_copy_due(uint64_t step) const;
@@ -136,16 +141,17 @@ class Resizer {
     StateCopies copies_;
     Settlement settled_;  // the last one
     Machine machine_;
-    std::unique_ptr<Communicator> smaller_;  // replaces base_ once nodes of the base have left
-    std::vector<std::unique_ptr<Communicator>> above_;  // levels 1 and up; null: joined above it
-    std::unique_ptr<JoinListener> listener_;            // on rank 0
+    Level lowest_;  // level 0; its communicator replaces base_ once nodes of the base have left
+    std::vector<Level> above_;                // levels 1 and up; empty: this rank joined above it
+    std::unique_ptr<JoinListener> listener_;  // on rank 0
     std::unique_ptr<Forming> forming_;
     uint32_t number_ = 0;  // of the join in forming_; 0: a smaller level 0 is formed
     uint32_t shrinks_ = 0;
     double shrink_from_s_ = 0;                       // after one that was called off
     std::vector<Vote> votes_;                        // on rank 0 of the base: of its last ballot
     std::vector<std::unique_ptr<Forming>> retired_;  // called off, but not yet ended
-    std::thread closing_;                            // destroys dropped levels
+    // Of dropped levels and of the handles' communicators, which may live longer than this object.
+    const std::shared_ptr<Closer> closer_ = std::make_shared<Closer>();
 };
 
 }  // namespace ringrt::live

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "libringrt/base/thread.h"
 #include "libringrt/live/buffer_rows.h"
 #include "libringrt/live/resizer.h"
 #include "libringrt/live/settlement.h"
@@ -14,9 +13,10 @@ namespace ringrt::live {
 void Resizer::drop_above(int level, bool finish_top) {
     drop_forming();
     if (level < 0) rows_.drop();
-    std::vector<std::unique_ptr<Communicator>> dropped;  // until no operation uses them
+    std::vector<Level> dropped;  // until no operation uses them
     while (static_cast<int>(above_.size()) > std::max(level, 0)) {
-        if (above_.back() && !finish_top) above_.back()->abort();
+        if (above_.back().own && !finish_top) above_.back().own->abort();
+        for (const auto &spare : above_.back().spares.left) spare->abort();
         dropped.push_back(std::move(above_.back()));
         above_.pop_back();
     }
@@ -29,18 +29,14 @@ void Resizer::drop_above(int level, bool finish_top) {
 // a rank may wait long for its turn. A GPU's part ends in this thread.
 bool Resizer::finishes_in_background() { return !above_.empty() && !present().is_on_gpu(); }
 
-// Closing sockets, threads and shared memory takes milliseconds, for which the other ranks would
-// wait in the settling. The levels dropped earlier are closed by now.
-void Resizer::close_in_background(std::vector<std::unique_ptr<Communicator>> dropped,
-                                  bool finish_first) {
+// The other ranks would wait for it in the settling.
+void Resizer::close_in_background(std::vector<Level> dropped, bool finish_first) {
     if (dropped.empty()) return;
-    if (closing_.joinable()) closing_.join();
     auto all = std::make_shared<decltype(dropped)>(std::move(dropped));
-    const auto close = [all, finish_first] {
-        if (finish_first) (void)all->front()->finish();
+    closer_->add([all, finish_first] {
+        if (finish_first) (void)all->front().own->finish();
         all->clear();
-    };
-    if (!try_start_thread(closing_, close, [](ringrt_status_t, const char *) {}).ok()) close();
+    });
 }
 
 // Collective over the present level, after a vote by which some of its ranks leave: the others get

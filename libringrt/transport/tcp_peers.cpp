@@ -107,7 +107,7 @@ void Tcp::notify_abort(int failed_rank, const Status &why) {
             polled_.push_back(
                 {.fd = peer->fd.get(), .events = short(POLLIN | speak), .revents = 0});
         }
-        if (!failed || polled_.empty()) break;
+        if (!failed || polled_.empty() || self_.is_retired()) break;
         poll(polled_.data(), polled_.size(), kLookMs);
     } while (Clock::now() - start < kSettle);
     for (TcpPeer *peer : peers_) {

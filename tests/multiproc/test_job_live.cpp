@@ -5,6 +5,7 @@
 
 #include "tests/support/live_handles.h"
 #include "tests/support/live_test.h"
+#include "tests/support/scarce.h"
 
 using namespace ringrt::test;
 
@@ -56,6 +57,24 @@ TEST(one_rank_grows_to_three_and_the_first_extension_leaves) {
         ck_assert(training.await_size(2));  // the second joins again
         training.expect_left(2, SIGURG);
         training.expect_trained(1);
+    }
+}
+
+// The communicators of the ranks that stay have formed before the join: at a leave, when training
+// waits, nothing is opened.
+TEST(ranks_leave_when_no_file_can_be_opened) {
+    for (const bool has_checkpoint : {true, false}) {
+        Training training;
+        training.has_checkpoint = has_checkpoint;
+        training.loses = [](int job, int, uint64_t, int size) {
+            if (job == 0) make_scarce(size == 4 ? descriptors : nothing);
+            return false;
+        };
+        training.grow(0, 2, 2);
+        training.grow(1, 2, 4);
+        training.leave(1, 2);
+        ck_assert_int_eq(training.recoveries(), 0);
+        training.expect_trained(2);
     }
 }
 
