@@ -279,7 +279,9 @@ Status Resizer::join(Position &position) {
         Status invited = await_invitation(base, &answer);
         const bool called_off = invited.ok();
         if (invited.ok()) invited = receive(base, answer, position);
-        if (invited.code != RINGRT_PEER_LOST) return invited;
+        const bool lost = invited.code == RINGRT_PEER_LOST ||
+                          invited.code == RINGRT_TIMEOUT;  // a rank is stopped in the transfer
+        if (!lost) return invited;
         machine_.called_off();  // or the base is gone: look once more
         if (called_off) RINGRT_TRY(rest(&pause_ms));
     }

@@ -65,6 +65,28 @@ TEST(a_state_that_does_not_fit_is_called_off) {
     training.expect_trained(2);
 }
 
+// For longer than an operation's timeout, when the base has sent it the state.
+TEST(a_joiner_is_stopped_in_the_transfer) {
+    for (const bool nodes_apart : {false, true}) {
+        PackedTraining training;
+        training.nodes_apart = nodes_apart;
+        training.timeout_ms = uint32_t(1000 * kTimeoutScale);
+        training.stopping = 1;
+        training.grow(0, 2, 2);
+        training.start(1, 2);
+        int status = 0;
+        ck_assert_int_gt(waitpid(training.job(1).pid(0), &status, WUNTRACED), 0);
+        ck_assert(WIFSTOPPED(status));
+        ck_assert(training.await_steps(20));
+        ck_assert_int_eq(training.size(), 2);
+        training.job(1).signal(0, SIGCONT);
+        ck_assert(training.await_size(4));
+        training.leave(1, 2);
+        ck_assert_int_eq(training.recoveries(), 0);
+        training.expect_trained(2);
+    }
+}
+
 TEST(registered_buffers_and_a_packed_state_are_not_one_training) {
     PackedTraining training;
     training.grow(0, 1, 1);

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "libringrt/ringrt.h"
 #include "tests/support/ranks.h"
@@ -75,7 +76,7 @@ struct PackedState {
     std::vector<float> &w, &momentum;
     uint64_t &step;
     int rejects = 0;
-    bool saves = false;
+    bool saves = false, stops = false;
     std::vector<uint64_t> history;  // step % 1000 + 1 entries, all `step`
     ringrt_piece_t pieces[3] = {};
 
@@ -91,6 +92,7 @@ struct PackedState {
     static int unpack(void *context, const void *bytes, size_t count, char *error,
                       size_t error_bytes) {
         auto &state = *static_cast<PackedState *>(context);
+        if (std::exchange(state.stops, false)) raise(SIGSTOP);
         uint64_t step = 0;
         if (count >= sizeof step) memcpy(&step, bytes, sizeof step);
         const size_t history = (step % 1000 + 1) * sizeof step,
@@ -131,6 +133,7 @@ class LiveTraining {
     bool packed = false;  // the state is not in registered buffers
     bool saved = false;   // a packed state is also in the checkpoints
     int broken = -1;      // the job that cannot take a packed state
+    int stopping = -1;    // the job whose rank 0 stops itself when it gets the first one
     int rejecting = -1;   // the rank of the base that does not take the first one
     size_t floats = 101;  // not a multiple of anything
     bool exact = true;
@@ -283,6 +286,7 @@ class LiveTraining {
         if (job == broken) state.rejects = INT_MAX;
         if (job == 0 && rank == rejecting) state.rejects = 1;
         state.saves = job == 0 && rank == 0;
+        state.stops = job == stopping && rank == 0;
         if (packed) {
             (void)ringrt_set_live_state(rt, PackedState::pack, PackedState::unpack, &state);
             if (saved) (void)ringrt_set_saver(rt, PackedState::save, PackedState::load, &state);
