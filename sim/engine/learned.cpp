@@ -10,6 +10,9 @@
 // without measurements the family's speed is taken from another type. It is scaled by how much
 // faster one GPU is with the largest batch that fits, which every family is assumed to have
 // measured (Sia, SOSP 2023, does the same). There a job grows to the other type's measured sizes.
+//
+// A job that learns alone (NAME@alone) starts on one GPU and climbs by itself. Each stage of its
+// climb costs a restart that no other job shares, so it may grow to four times its largest size.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -23,6 +26,9 @@ namespace ringrt::sim {
 namespace {
 
 constexpr std::size_t kSamplesMax = 256;
+
+// How far beyond the largest measured size a job may grow.
+constexpr int kGrowthShared = 2, kGrowthAlone = 4;
 
 struct Mean {
     double sum = 0;
@@ -141,7 +147,8 @@ class Learned final : public Estimator {
             redraw(job, known, curve);
         out.curve_ms = curve.ms;
         const bool is_measured = known.family == &family;
-        out.gpus_cap = std::max({1, job.gpus, (is_measured ? 2 : 1) * known.largest()});
+        const int growth = is_alone_ ? kGrowthAlone : kGrowthShared;
+        out.gpus_cap = std::max({1, job.gpus, (is_measured ? growth : 1) * known.largest()});
         // Without data the job starts at the size that its user requested; jobs in mode `alone`,
         // which always start without data, start on one GPU.
         if (known.largest() == 0 && !is_alone_)

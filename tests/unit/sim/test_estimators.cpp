@@ -114,4 +114,28 @@ TEST(measurements_take_precedence_over_the_fit) {
         ck_assert_double_eq_tol(ringrt::policy::step_ms(out, 1 << i), 1000 * seconds[i], 1);
 }
 
+// A job that shares its measurements explores in steps of two. One that learns alone pays for each
+// stage with its own restart, so it starts on one GPU and takes steps of four.
+TEST(a_job_that_learns_alone_grows_faster) {
+    const PolicySpec doubling = parse_policy("doubling");
+    JobSpec spec = slow_steps(1, 1000);
+    for (const bool alone : {false, true}) {
+        SimOptions options{.nodes = 8, .gpus_per_node = 8};
+        options.knowledge = alone ? Knowledge::alone : Knowledge::learned;
+        const auto learned = make_estimator(doubling, options);
+        JobState job;
+        job.spec = &spec;
+        ringrt::policy::Job out;
+        learned->describe(job, out);
+        ck_assert_int_eq(out.gpus_cap, alone ? 1 : spec.gpus_asked);
+        job.gpus = 2;
+        job.shape = {2};
+        job.plan = split_batch(spec.profile->batch, spec.batch, 2);
+        job.step_s = 0.5;
+        learned->ran(job, 5);
+        learned->describe(job, out);
+        ck_assert_int_eq(out.gpus_cap, alone ? 8 : 4);
+    }
+}
+
 int main() { return ringrt::test::run_all("estimators"); }
