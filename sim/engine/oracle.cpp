@@ -28,10 +28,21 @@ Shape shape_of(const PolicySpec &policy, int gpus, int gpus_per_node) {
 // For a fixed batch. All jobs of one profile and batch share the curves.
 class Oracle final : public Estimator {
   public:
-    Oracle(const PolicySpec &policy, const SimOptions &options, double wrong_by)
-        : policy_(policy), options_(options), wrong_by_(wrong_by) {}
+    Oracle(const PolicySpec &policy, const SimOptions &options)
+        : policy_(policy),
+          options_(options),
+          wrong_by_(is_in_error(options.knowledge) ? options.wrong_by : 0.0),
+          corrects_(options.knowledge == Knowledge::prior) {}
 
-    void ran(const JobState &, double) override {}
+    void ran(const JobState &job, double steps) override {
+        if (!corrects_) return;
+        Own &own = own_[job.index];
+        if (own.start != job.starts) own = {std::move(own.curve_ms), job.starts, 0};
+        own.steps += steps;  // a step may take longer than the time between two decisions
+        const auto size = static_cast<std::size_t>(job.gpus);
+        if (own.steps >= 1 && size <= own.curve_ms.size())
+            own.curve_ms[size - 1] = static_cast<float>(1000 * job.step_s);
+    }
     void restarted(const JobState &, double) override {}
     void forget(const JobState &job) override {
         own_.erase(job.index);
@@ -59,6 +70,13 @@ class Oracle final : public Estimator {
     struct Truth {
         std::vector<float> curve_ms;
         std::vector<double> step_progress, steps_until;  // by epoch
+        double steps = 0;
+    };
+
+    // A job's own curve in error, and its steps since its last start.
+    struct Own {
+        std::vector<float> curve_ms;
+        int start = 0;
         double steps = 0;
     };
 
@@ -91,7 +109,7 @@ class Oracle final : public Estimator {
     }
 
     std::span<const float> wrong_curve(const JobState &job, const std::vector<float> &truth) {
-        std::vector<float> &curve = own_[job.index];
+        std::vector<float> &curve = own_[job.index].curve_ms;
         for (std::size_t i = curve.size(); i < truth.size(); ++i)
             curve.push_back(static_cast<float>(
                 truth[i] * (1 + wrong_by_ * unit_noise(options_.seed, job.index, i))));
@@ -101,9 +119,10 @@ class Oracle final : public Estimator {
     const PolicySpec &policy_;
     const SimOptions &options_;
     double wrong_by_;
+    bool corrects_;  // a size at which the job has run has its measured step time
     std::map<Key, Truth> truths_;
     std::vector<const Truth *> of_job_;  // by index, once described
-    std::map<std::size_t, std::vector<float>> own_;
+    std::map<std::size_t, Own> own_;
 };
 
 // For a batch that adapts: the truth of the present epoch, without that of later epochs.
@@ -154,8 +173,7 @@ std::unique_ptr<Estimator> make_estimator(const PolicySpec &policy, const SimOpt
     if (options.knowledge == Knowledge::learned || options.knowledge == Knowledge::alone)
         return make_learned(policy, options);
     if (policy.adapts_batch) return std::make_unique<GoodputOracle>(policy, options);
-    return std::make_unique<Oracle>(policy, options,
-                                    options.knowledge == Knowledge::wrong ? options.wrong_by : 0.0);
+    return std::make_unique<Oracle>(policy, options);
 }
 
 }  // namespace ringrt::sim

@@ -99,7 +99,8 @@ Knowledge knowledge_of(std::string_view text) {
     if (text == "learned") return Knowledge::learned;
     if (text == "alone") return Knowledge::alone;
     if (text == "wrong") return Knowledge::wrong;
-    throw InputError("policy: expected NAME@oracle, @learned, @alone or @wrong, got \"@" +
+    if (text == "prior") return Knowledge::prior;
+    throw InputError("policy: expected NAME@oracle, @learned, @alone, @wrong or @prior, got \"@" +
                      printable(text) + "\"");
 }
 
@@ -110,13 +111,16 @@ constexpr Known kLimits{"limits", "requested sizes and time limits"};
 constexpr Known kService{"service", "requested sizes, and the GPU-seconds that a job has received"};
 constexpr Known kTruth{"truth", "true speeds at every size and the true work left"};
 constexpr Known kWrong{"wrong", "the truth times a fixed error"};
+constexpr Known kPrior{
+    "prior",
+    "the true work left; speeds in error, but for the sizes that the job measured in this run"};
 constexpr Known kLearned{"learned",
                          "the true work left; speeds measured in this run, shared by all jobs of "
                          "an application"};
 constexpr Known kAlone{"alone", "speeds that the job itself measured in this run; no work left"};
 constexpr Known kTold{
     "telemetry", "what each job measured: its steps left; its speeds, shared by jobs of its name"};
-constexpr std::array kKnown{kLimits, kService, kTruth, kWrong, kLearned, kAlone, kTold};
+constexpr std::array kKnown{kLimits, kService, kTruth, kWrong, kPrior, kLearned, kAlone, kTold};
 
 }  // namespace
 
@@ -133,6 +137,8 @@ std::string_view knows(const PolicySpec &policy) {
             return kAlone.word;
         case Knowledge::wrong:
             return kWrong.word;
+        case Knowledge::prior:
+            return kPrior.word;
         case Knowledge::plugin:
             return kTold.word;
     }
@@ -164,8 +170,9 @@ PolicySpec parse_policy(std::string_view text) {
         throw InputError("policy: plugin uses only what jobs report: got \"" + printable(text) +
                          "\"");
     if (out.knowledge_given) out.knowledge = knowledge_of(text.substr(at + 1));
-    if (out.adapts_batch && out.knowledge == Knowledge::wrong)
-        throw InputError("policy: goodput@wrong does not exist: goodput@oracle or goodput@learned");
+    if (out.adapts_batch && is_in_error(out.knowledge))
+        throw InputError("policy: " + printable(text) +
+                         " does not exist: goodput@oracle, @learned or @alone");
     if (name.starts_with("fixed:")) out.fixed_gpus = fixed_size(name);
     return out;
 }

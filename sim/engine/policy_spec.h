@@ -22,11 +22,18 @@ enum class Knowledge : uint8_t {
     learned,  // the jobs' measurements so far on this trace, nothing else
     alone,    // as learned, without the application's other jobs and without the work left
     wrong,    // the truth times a fixed random factor per job and size
+    prior,    // as wrong, but right for a job's sizes at which it has run
     plugin,   // telemetry to the plugin, shared by application
 };
 
+// The truth times an error. Not for a batch that adapts.
+[[nodiscard]] constexpr bool is_in_error(Knowledge knowledge) {
+    return knowledge == Knowledge::wrong || knowledge == Knowledge::prior;
+}
+
 [[nodiscard]] constexpr std::string_view knowledge_name(Knowledge knowledge) {
-    constexpr std::string_view kNames[] = {"oracle", "learned", "alone", "wrong", "telemetry"};
+    constexpr std::string_view kNames[] = {"oracle", "learned", "alone",
+                                           "wrong",  "prior",   "telemetry"};
     return kNames[static_cast<std::size_t>(knowledge)];
 }
 
@@ -70,7 +77,7 @@ struct PolicySpec {
 
 struct PolicyRow {
     std::string_view name;
-    Knowledge knowledge;  // default; NAME@oracle, @learned, @alone, @wrong override it
+    Knowledge knowledge;  // default; NAME@oracle, @learned, @alone, @wrong, @prior override it
     std::string_view help;
 };
 

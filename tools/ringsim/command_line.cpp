@@ -15,8 +15,8 @@ namespace {
 
 std::string policy_help() {
     std::string text =
-        "Policies (NAME, or NAME@oracle, NAME@learned, NAME@alone, NAME@wrong for its knowledge of "
-        "speeds):\n";
+        "Policies (NAME, or NAME@oracle, NAME@learned, NAME@alone, NAME@wrong, NAME@prior for its "
+        "knowledge of speeds):\n";
     for (const PolicyRow &row : policy_rows()) {
         char line[200];
         std::snprintf(line, sizeof line, "  %-22s %s [%s]\n", std::string(row.name).c_str(),
@@ -93,7 +93,7 @@ void add_cluster(CLI::App &app, CompareArguments &a) {
                    "policy's own simulator places them, to reproduce published figures)")
         ->check(CLI::IsMember({"pack", "authors"}))
         ->capture_default_str();
-    app.add_option("--wrong-by", a.sim.wrong_by, "error of the wrong models")
+    app.add_option("--wrong-by", a.sim.wrong_by, "error of NAME@wrong and NAME@prior")
         ->check(CLI::Range(0.0, 0.95))
         ->capture_default_str();
     app.add_option("--grade", a.sim.grade_every,

@@ -232,7 +232,7 @@ int run_compared(const CompareArguments &given, const std::vector<Workload> &wor
     for (PolicySpec &policy : a.policies) {
         policy.knowledge = knowledge_of(a, policy);
         if (a.placement == "authors") policy.placement = policy.authors_placement;
-        if (policy.adapts_batch && policy.knowledge == Knowledge::wrong)
+        if (policy.adapts_batch && is_in_error(policy.knowledge))
             throw InputError("policy: goodput@wrong does not exist: @oracle or @learned");
     }
     std::vector<Task> tasks;

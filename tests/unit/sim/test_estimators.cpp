@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the simulator's estimators report to policies about jobs.
+#include <cmath>
+
 #include "sim/engine/engine.h"
 #include "tests/support/check.h"
 
@@ -135,6 +137,42 @@ TEST(a_job_that_learns_alone_grows_faster) {
         learned->ran(job, 5);
         learned->describe(job, out);
         ck_assert_int_eq(out.gpus_cap, alone ? 8 : 4);
+    }
+}
+
+// A wrong curve stays wrong; a wrong prior is corrected, for this job, at the sizes at which it has
+// run a whole step.
+TEST(a_measurement_corrects_a_prior) {
+    JobSpec spec = slow_steps(1, 1000);
+    for (const bool corrects : {false, true}) {
+        const PolicySpec policy = parse_policy(corrects ? "doubling@prior" : "doubling@wrong");
+        const SimOptions options{
+            .nodes = 1, .gpus_per_node = 8, .knowledge = policy.knowledge, .wrong_by = 0.3};
+        const auto estimator = make_estimator(policy, options);
+        JobState jobs[2];
+        const auto believed_ms = [&](std::size_t i, int gpus) {
+            ringrt::policy::Job out;
+            jobs[i].spec = &spec;
+            jobs[i].index = i;
+            estimator->describe(jobs[i], out);
+            return double(ringrt::policy::step_ms(out, gpus));
+        };
+        const double first = believed_ms(0, 2), larger = believed_ms(0, 4),
+                     other = believed_ms(1, 2);
+        ck_assert_double_gt(std::abs(first - 500), 1);
+        JobState &job = jobs[0];
+        job.gpus = 2;
+        job.starts = 1;
+        job.step_s = 0.5;
+        estimator->ran(job, 0.6);
+        ck_assert_double_eq(believed_ms(0, 2), first);
+        job.starts = 2;  // a step that a restart cut is no step
+        estimator->ran(job, 0.6);
+        ck_assert_double_eq(believed_ms(0, 2), first);
+        estimator->ran(job, 0.6);
+        ck_assert_double_eq_tol(believed_ms(0, 2), corrects ? 500 : first, 1e-3);
+        ck_assert_double_eq(believed_ms(0, 4), larger);
+        ck_assert_double_eq(believed_ms(1, 2), other);
     }
 }
 

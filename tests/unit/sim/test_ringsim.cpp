@@ -258,7 +258,8 @@ TEST(memory_is_flat_in_time) {
         return read_text("sacct.txt", jobs);
     };
     const Workload one = days(1), eight = days(8);
-    for (const char *name : {"doubling", "doubling@oracle", "doubling@wrong", "tiresias", "fifo"}) {
+    for (const char *name :
+         {"doubling", "doubling@oracle", "doubling@wrong", "doubling@prior", "tiresias", "fifo"}) {
         const PolicySpec named = parse_policy(name);
         const SimOptions options{.nodes = 4, .gpus_per_node = 4, .knowledge = named.knowledge};
         std::size_t peak[2];
@@ -281,8 +282,8 @@ TEST(an_unknown_policy_is_refused_with_the_known_ones) {
     } catch (const InputError &error) {
         ck_assert(std::string(error.what()).find("tiresias") != std::string::npos);
     }
-    for (const char *name :
-         {"fixed:0", "fixed:x", "doubling@truth", "goodput@wrong", "plugin@oracle"}) {
+    for (const char *name : {"fixed:0", "fixed:x", "doubling@truth", "goodput@wrong",
+                             "goodput@prior", "plugin@oracle"}) {
         bool refused = false;
         try {
             (void)parse_policy(name);
