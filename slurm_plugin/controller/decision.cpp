@@ -96,6 +96,15 @@ void join_siblings(std::size_t count, const std::vector<std::size_t> &in_input,
     allotments.resize(std::min(count, allotments.size()));
 }
 
+// Extensions that have not joined are given up for pending jobs only.
+void keep_joining(const Pool &pool, const MalleableJob &malleable, Target &target) {
+    const bool is_needed =
+        target.allotment.reason == policy::Reason::gave_to_rigid || pool.has_pending;
+    if (!is_changing(malleable) || target.job.pinned || is_needed) return;
+    target.job.pinned = true;
+    target.allotment = {.gpus = target.job.gpus_now, .reason = policy::Reason::pinned};
+}
+
 // The policy's sizes for the jobs of one pool.
 void decide_pool(int index, const Observation &observation, const NodeRoom &node_room,
                  const std::vector<MalleableJob> &jobs,
@@ -131,6 +140,7 @@ void decide_pool(int index, const Observation &observation, const NodeRoom &node
         Target &target = out.targets[in_input[k]];
         target.allotment = allotments[k];
         take_moves(pool, target);
+        keep_joining(pool, jobs[in_input[k]], target);
         const bool in_place = jobs[in_input[k]].is_live;
         target.gap_contended =
             !in_place &&

@@ -6,7 +6,8 @@
 // clang-format off
 //
 //   (submitted) ─► pending ──(Slurm starts it)──► joining ──(the ranks count it)──► joined
-//                     │ pending too long             │ does not join                  │ its GPUs are to be returned
+//                     │ pending too long             │ does not join,                 │ its GPUs are to be returned
+//                     │ or a job needs its GPUs      │ or a job needs its GPUs        │
 //                     ▼                              ▼                                ▼
 //                 cancelled ◄────────────────────────┴────────(does not leave)───── leaving ──► ended
 //
@@ -86,6 +87,9 @@ class Extensions {
 [[nodiscard]] int base_gpus(const MalleableJob &job);
 [[nodiscard]] int pending_gpus(const MalleableJob &job);
 [[nodiscard]] int leaving_gpus(const MalleableJob &job);
+[[nodiscard]] inline bool is_to_join(const Extension &extension) {
+    return extension.stage == ExtensionStage::pending || extension.stage == ExtensionStage::joining;
+}
 // Whether an extension joins or leaves.
 [[nodiscard]] bool is_changing(const MalleableJob &job);
 // Whether the job may grow by extensions.

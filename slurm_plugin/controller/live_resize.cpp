@@ -31,16 +31,30 @@ ExtensionAges ages_of(const Extension &extension, const JobTracker &tracker, dou
     return ages;
 }
 
-Action cancel(const MalleableJob &job, const Extension &extension) {
+Action cancel(const MalleableJob &job, const Extension &extension, const char *why) {
     Action action{.kind = Kind::cancel_extension, .intent = job.intent, .poll_fast = true};
     action.extension = extension.record->id;
-    const char *why =
-        extension.stage == ExtensionStage::pending   ? " was not started in time: cancelled"
-        : extension.stage == ExtensionStage::joining ? " did not join in time: cancelled"
-                                                     : " did not leave in time: cancelled";
     action.event = event_of(EventKind::extension, job.intent, job.intent.gpus, job.intent.gpus,
                             name_of(extension) + why);
     return action;
+}
+
+Action cancel_late(const MalleableJob &job, const Extension &extension) {
+    return cancel(job, extension,
+                  extension.stage == ExtensionStage::pending ? " was not started in time: cancelled"
+                  : extension.stage == ExtensionStage::joining
+                      ? " did not join in time: cancelled"
+                      : " did not leave in time: cancelled");
+}
+
+// A pending job needs the GPUs of the last extension, which has not joined: no rank misses it. Its
+// program may take minutes to start, or may never join.
+std::optional<Action> give_up_joining(const MalleableJob &job, const Target &target) {
+    const bool is_needed = target.job.id != 0 && !target.job.pinned &&
+                           target.allotment.gpus < target.job.gpus_now && !job.extensions.empty();
+    if (!is_needed || !is_to_join(job.extensions.back())) return std::nullopt;
+    return cancel(job, job.extensions.back(),
+                  " has not joined, and another job needs its GPUs: cancelled");
 }
 
 // Handles an extension that joins or leaves, the last one first.
@@ -50,7 +64,7 @@ Action attend(const MalleableJob &job, const JobTracker &tracker, const PassCont
     for (auto it = job.extensions.rbegin(); it != job.extensions.rend(); ++it) {
         switch (extension_step(it->stage, ages_of(*it, tracker, pass.now_s), grace_s, options)) {
             case ExtensionStep::cancel:
-                return cancel(job, *it);
+                return cancel_late(job, *it);
             case ExtensionStep::signal_again:
                 return {.kind = Kind::signal_extension,
                         .intent = job.intent,
@@ -157,7 +171,10 @@ std::optional<Action> next_live_action(const MalleableJob &job, const Target &ta
     if (!job.is_live && !awaits_report && job.extensions.empty() &&
         job.intent.gpus == job.record->gpus_requested)
         return std::nullopt;
-    if (is_changing(job)) return attend(job, tracker, pass, options);
+    if (is_changing(job)) {
+        if (auto action = give_up_joining(job, target)) return *action;
+        return attend(job, tracker, pass, options);
+    }
     if (auto action = next_base_action(job, tracker, pass, options)) return action;
     const int now = job.record->gpus_requested;
     const bool was_extended = job.intent.gpus != now && (job.is_live || !job.extensions.empty());

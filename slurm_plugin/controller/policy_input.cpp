@@ -132,12 +132,15 @@ void set_resizing(const MalleableJob &malleable, double now_s, PolicyInput &inpu
         input.why_pinned = "its resize is under way";
 }
 
-// Its size with the ranks that are about to join and without those that are about to leave.
+// Its size with the ranks that are about to join and without those that are about to leave. It does
+// not grow further, and may give up the last ones if they have not joined.
 void set_changing(const MalleableJob &malleable, PolicyInput &input) {
     policy::Job &job = input.job;
     job.gpus_now =
         malleable.record->gpus_requested + pending_gpus(malleable) - leaving_gpus(malleable);
     job.held = kept_shares(*malleable.record, job.gpus_now);
+    job.gpus_cap = std::min(job.gpus_cap, job.gpus_now);
+    job.pinned = malleable.extensions.empty() || !is_to_join(malleable.extensions.back());
     input.why_pinned = "ranks of it are joining or leaving";
 }
 
@@ -173,6 +176,7 @@ PolicyInput policy_input(const MalleableJob &malleable, const JobTracker &tracke
         set_resizing(malleable, observation.now_s, input);
     } else if (!waits && (is_changing(malleable) || malleable.intent.keep > 0)) {
         set_changing(malleable, input);
+        return input;
     } else if (!waits) {
         input.job.gpus_now = malleable.record->gpus_requested;
         input.job.held = malleable.record->gpus_on_node;

@@ -170,6 +170,22 @@ TEST(no_new_step_while_an_extension_joins_or_leaves) {
     }
 }
 
+// A pending job needs GPUs: the last extension is cancelled if it has not joined, also if it never
+// will.
+TEST(an_extension_that_has_not_joined_is_given_up) {
+    for (const ExtensionStage stage : {ExtensionStage::pending, ExtensionStage::joining}) {
+        Training training({1, 2});
+        training.job.extensions[1].stage = stage;
+        training.parts[1].submit_s = 1000;
+        const std::optional<Action> action = training.next(1, 1);
+        ck_assert(action && action->kind == Kind::cancel_extension && action->extension == 9);
+        ck_assert(training.next(4, 4)->kind == Kind::nothing);
+        Target kept = training.target(1, 1);
+        kept.job.pinned = true;
+        ck_assert(training.next(kept)->kind == Kind::nothing);
+    }
+}
+
 // If one GPU is free on each of two nodes, an extension of two gets one node for each rank.
 TEST(scattered_gpus_are_a_shape_that_fits) {
     Training training({}, 2);
@@ -228,17 +244,43 @@ struct Site {
         job.gpus_on_node = {{node, gpus}};
         seen.jobs.push_back(job);
     }
+    // With an extension of two GPUs that has not joined.
+    void extend() {
+        part = {.id = 2, .phase = JobPhase::running, .gpus_requested = 2};
+        part.extension = records::Extension{.base = 1, .level = 1};
+        seen.jobs[0].gpus_requested = 4;
+        seen.jobs[0].gpus_on_node = {{0, 4}};
+    }
     [[nodiscard]] Target target() const {
         const Options options{.settle_s = 1, .payback = 0, .resize = Resize::live};
         std::vector<MalleableJob> jobs = malleable_jobs(seen, options);
+        if (part.id != 0)
+            jobs.at(0).extensions = {{.record = &part, .stage = ExtensionStage::joining}};
         jobs.at(0).is_live = is_live(seen.jobs[0], jobs[0].intent, options);
         ck_assert(jobs[0].is_live);
         return decide(seen, jobs, {}, options).targets.at(0);
     }
     Observation seen;
+    JobRecord part;
 };
 
 }  // namespace
+
+// While it joins, the training is left alone; a pending rigid job gets the GPUs.
+TEST(a_rigid_job_gets_the_gpus_of_an_extension_that_has_not_joined) {
+    Site site({0, 4, 4, 2});
+    site.extend();
+    const Target quiet = site.target();
+    ck_assert(quiet.job.pinned && quiet.allotment.gpus == 4);
+    JobRecord waits{.id = 30, .submit_s = 4990, .gpus_requested = 3};
+    waits.pending_reason = PendingReason::resources;
+    site.seen.jobs.push_back(waits);
+    ck_assert_int_eq(site.target().allotment.gpus, 4);  // more than it could get
+    site.seen.jobs.back().gpus_requested = 2;
+    ck_assert_int_eq(site.target().allotment.gpus, 4);  // two are idle
+    site.hold(3, 1);
+    ck_assert_int_eq(site.target().allotment.gpus, 2);
+}
 
 TEST(a_training_grows_into_scattered_gpus_and_stays_there) {
     Site site({2, 3, 3, 4});
