@@ -98,6 +98,9 @@ std::optional<Refusal> refuse_kind(const job_desc_msg_t &job) {
             "--malleable: expected a single job, got a heterogeneous one; give all of it one "
             "size: sbatch --malleable=1:8 job.sh"};
     if (job.requeue == 0) return leave_out("--no-requeue", "a resize requeues the job");
+    // Slurm cancels a pending job that can no longer end in time.
+    if (job.deadline > 0 && job.deadline != NO_VAL)
+        return leave_out("--deadline", "a job away for a resize could miss it");
     return std::nullopt;
 }
 

@@ -22,7 +22,7 @@ done
 refused 'expected --malleable as well' sbatch --wrap true --malleable-grace=30
 refused 'expected --malleable as well' sbatch --wrap true --malleable-signal=USR1
 refused 'for example 2:00' "${job[@]}" --malleable-grace=soon
-for option in --nodes=1-4 --exclusive --no-requeue --nodelist=n1 --mincpus=8; do
+for option in --nodes=1-4 --exclusive --no-requeue --deadline=now+2hours --nodelist=n1 --mincpus=8; do
     refused "leave out --" "${job[@]}" "$option"
 done
 if sbatch --segment=2 --version >/dev/null 2>&1; then refused 'leave out --segment=2' "${job[@]}" --segment=2; fi # 24.05
