@@ -10,7 +10,8 @@
 
 namespace ringrt::live {
 
-inline constexpr uint32_t kJoinVersion = 2;
+// Changes with these messages, with a vote (state_machine.h), and with how ranks form a level.
+inline constexpr uint32_t kJoinVersion = 3;
 
 struct JoinRequest {
     uint32_t version = kJoinVersion;

@@ -2,11 +2,16 @@
 # Resizing in place, explored exhaustively. With real ranks: tests/multiproc/test_live
 live_tests = \
 	tests/unit/live/test_copy_placement \
+	tests/unit/live/test_join \
 	tests/unit/live/test_live_model \
 	tests/unit/live/test_row_parts \
 	tests/unit/live/test_settlement
 check_PROGRAMS += $(live_tests)
 TESTS += $(live_tests)
+
+tests_unit_live_test_join_SOURCES = tests/unit/live/test_join.cpp tests/support/check.h tests/support/directory.h
+tests_unit_live_test_join_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_live_test_join_LDADD = libruntime.la libgradients.la libcollective.la librecords.la libmodel.la libbase.la $(CHECK_LIBS)
 
 tests_unit_live_test_live_model_SOURCES = tests/unit/live/test_live_model.cpp tests/support/check.h \
 	tests/support/live_ranks.h tests/support/live_world.h
