@@ -114,7 +114,7 @@ TEST(an_estimator_alone_ignores_other_jobs) {
     alone->ran(jobs[0], 2);
     ringrt::policy::Job out;
     alone->describe(jobs[0], out);
-    ck_assert_int_eq(out.gpus_cap, 4);
+    ck_assert_int_eq(out.gpus_cap, 8);  // four times its largest size
     ck_assert(!std::isfinite(out.steps_left));
     alone->describe(jobs[1], out);
     ck_assert_int_eq(out.gpus_cap, 1);  // of the same application
