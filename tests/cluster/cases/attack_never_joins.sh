@@ -3,9 +3,8 @@
 # give their GPUs to a rigid job at once, not after the five minutes that an honest program may need to join. Its
 # other reports are impossible numbers: no other job is affected, and it keeps its base.
 . "$here/site.sh"
+sed -i '$aresize: live' "$work/malleable.yaml"
 site_up
-set_yaml "$(cat "$work/malleable.yaml")
-resize: live"
 before=$("$cluster" daemon "$dir" pid slurmctld)
 cat >"$work/liar.sh" <<'SCRIPT'
 #!/bin/bash
