@@ -126,13 +126,20 @@ void match_returning(const Observation &observation, const Pool &pool, const Mal
     target.excluded_checksum = checksum_of(target.excluded_nodes, observation.nodes);
 }
 
+// Slurm starts no job on a node where one is completing.
+OutOfReach not_startable(const Observation &observation, const Pool &pool, const MalleableJob &job,
+                         const Packing &packing) {
+    OutOfReach off = out_of_reach(observation, pool, *job.record);
+    for (std::size_t i = 0; i < observation.nodes.size(); ++i)
+        if (observation.nodes[i].completing && packing.free_on(i) > 0)
+            off.gpus.emplace_back(static_cast<int>(i), observation.nodes[i].gpus);
+    return off;
+}
+
 // What it could get on the nodes where Slurm starts jobs now.
 int place_startable(const Observation &observation, const Pool &pool, const MalleableJob &job,
                     const policy::Ladder &ladder, Packing packing) {
-    OutOfReach off = out_of_reach(observation, pool, *job.record);
-    for (std::size_t i = 0; i < observation.nodes.size(); ++i)
-        if (observation.nodes[i].completing && pool.free.node_gpus[i] > 0)
-            off.gpus.emplace_back(static_cast<int>(i), observation.nodes[i].gpus);
+    const OutOfReach off = not_startable(observation, pool, job, packing);
     return place_largest(packing, off, job.intent.layout, ladder);
 }
 
@@ -152,7 +159,7 @@ void match_parts(const Observation &observation, const Pool &pool, const Malleab
                  Packing &packing, Target &target) {
     const records::Layout &layout = job.intent.layout;
     const Reach reach = reach_of(observation, pool, *job.record, layout);
-    const OutOfReach off = out_of_reach(observation, pool, *job.record);
+    const OutOfReach off = not_startable(observation, pool, job, packing);
     int gpus = target.job.gpus_now;
     for (; 2 * gpus <= target.allotment.gpus; gpus *= 2) {
         Packing rest = rest_of(packing, off);
@@ -221,8 +228,8 @@ void match_free(const Observation &observation, const Pool &pool,
         const auto &held = targets[i].job.held;
         packing.release(held);
         const int gpus = targets[i].allotment.gpus;
-        const bool fits = place_largest(packing, out_of_reach(observation, pool, *jobs[i].record),
-                                        jobs[i].intent.layout, {gpus, gpus}) > 0;
+        const OutOfReach off = not_startable(observation, pool, jobs[i], packing);
+        const bool fits = place_largest(packing, off, jobs[i].intent.layout, {gpus, gpus}) > 0;
         targets[i].placeable_gpus = fits ? gpus : targets[i].job.gpus_now;
         packing.occupy(held);  // not free until the job has left
     }

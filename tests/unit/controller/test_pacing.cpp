@@ -349,6 +349,21 @@ TEST(a_size_that_fits_no_node_ends_the_resize_and_not_the_job) {
 }
 
 // Slurm lists the GPUs of a requeued job that still completes as free, and starts nothing there.
+TEST(no_job_leaves_for_the_gpus_of_a_completing_node) {
+    World world({4, 4});
+    const uint32_t near = world.cluster.submit_rigid(3, 20, 1, 1);
+    world.cluster.submit_rigid(4, 3000, 1, 1);
+    const uint32_t id = world.cluster.submit_malleable(1, 4, {.steps = 3000});
+    world.run(10);
+    world.cluster.completing_node = world.cluster.job(near).gpus_on_node.at(0).first;
+    world.run(60);
+    ck_assert_int_eq(world.cluster.count(EventKind::asked), 0);
+    world.cluster.completing_node = -1;
+    const auto grown = [&] { return world.cluster.job(id).gpus_requested == 4; };
+    ck_assert_msg(world.run_until(grown, 60) >= 0, "%s", world.cluster.story(id).c_str());
+}
+
+// The node completes only once the job has been asked.
 TEST(a_size_that_waits_for_a_completing_node_is_tried_again) {
     World world({4, 4});
     const uint32_t near = world.cluster.submit_rigid(3, 20, 1, 1);
@@ -357,7 +372,10 @@ TEST(a_size_that_waits_for_a_completing_node_is_tried_again) {
     world.run(10);
     ck_assert_int_eq(world.cluster.job(id).gpus_requested, 1);
     ck_assert(world.cluster.job(far).phase == JobPhase::running);
-    world.cluster.completing_node = world.cluster.job(near).gpus_on_node.at(0).first;
+    const int node = world.cluster.job(near).gpus_on_node.at(0).first;
+    const auto is_asked = [&] { return world.cluster.count(EventKind::asked) > 0; };
+    ck_assert_msg(world.run_until(is_asked, 60) >= 0, "%s", world.cluster.story().c_str());
+    world.cluster.completing_node = node;
     const auto waits = [&] {
         return world.cluster.job(id).phase == JobPhase::pending &&
                world.cluster.job(id).gpus_requested == 4;
