@@ -3,7 +3,7 @@
 EXTRA_DIST += python/README.md python/pyproject.toml python/setup.py python/install python/site-directory \
 	python/ringrt_autoload.py python/ringrt/__init__.py python/ringrt/communicator.py python/ringrt/errors.py python/ringrt/handle.py python/ringrt/hooks.py python/ringrt/job.py python/ringrt/leaving.py \
 	python/ringrt/library.py python/ringrt/py.typed python/ringrt/run.py python/ringrt/state.py \
-	python/ringrt/submitit.py python/ringrt/torch/__init__.py python/ringrt/torch/accumulate.py \
+	python/ringrt/submitit.py python/ringrt/types.py python/ringrt/torch/__init__.py python/ringrt/torch/accumulate.py \
 	python/ringrt/torch/backend.py python/ringrt/torch/bits.py python/ringrt/torch/elements.py python/ringrt/torch/registration.py python/ringrt/torch/work.py \
 	python/ringrt/torch/course.py python/ringrt/torch/dcp.py python/ringrt/torch/distributed_state.py python/ringrt/torch/hf_live.py \
 	python/ringrt/torch/hf_train.py python/ringrt/torch/hf_trainer.py python/ringrt/torch/lightning.py python/ringrt/torch/lightning_fit.py \

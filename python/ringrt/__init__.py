@@ -14,12 +14,14 @@ from .errors import (Aborted, CheckpointFailed, Corrupt, Error, Forked, InvalidA
                      TimedOut, Unsupported)
 from .handle import Handle
 from .job import Action, Job, Resized
+from .library import Share
 from .run import Run
 from .state import State
+from .types import Dtype, Op
 
 __version__ = "0.1.0"
 __all__ = [
-    "Aborted", "Action", "CheckpointFailed", "Communicator", "Corrupt", "Error", "Forked", "Handle",
-    "InvalidArgument", "Job", "LibraryNotFound", "Mismatch", "OutOfMemory", "PeerLost", "Resized", "Run",
-    "State", "Superseded", "SystemFailure", "TimedOut", "Unsupported",
+    "Aborted", "Action", "CheckpointFailed", "Communicator", "Corrupt", "Dtype", "Error", "Forked", "Handle",
+    "InvalidArgument", "Job", "LibraryNotFound", "Mismatch", "Op", "OutOfMemory", "PeerLost", "Resized", "Run",
+    "Share", "State", "Superseded", "SystemFailure", "TimedOut", "Unsupported",
 ]

@@ -11,14 +11,16 @@ from typing import Any, Callable, Optional, Tuple, Type
 from .errors import OK, error_of
 from .handle import ranks_from_environment
 from .library import CommConfig, Store, StoreGet, StorePut, library
+from .types import Dtype, Op
 
 Put = Callable[[str, bytes], None]
 Message = Tuple[int, int, int]  # address, count, peer
 Get = Callable[[str, int], bytes]  # waits for a key, at most this many milliseconds
 
 
-# ringrt_dtype_t of the formats of Python's buffers, and of NumPy's. RINGRT_SUM is 0.
-FORMATS = {"f": 0, "d": 1, "e": 2, "i": 4, "q": 5, "l": 5, "B": 6, "b": 7, "?": 8}
+# Of the formats of Python's buffers, and of NumPy's.
+FORMATS = {"f": Dtype.FLOAT32, "d": Dtype.FLOAT64, "e": Dtype.FLOAT16, "i": Dtype.INT32, "q": Dtype.INT64,
+           "l": Dtype.INT64, "B": Dtype.UINT8, "b": Dtype.INT8, "?": Dtype.BOOL}
 
 
 class Communicator:
@@ -88,6 +90,8 @@ class Communicator:
     def _run(self, name: str, *arguments: object) -> None:
         self._check(getattr(self._library, name)(*arguments, self._comm, None), self._comm)
 
+    # ---- on addresses: dtype is a Dtype, op an Op -----------------------------------------------
+
     def allreduce(self, send: int, recv: int, count: int, dtype: int, op: int) -> None:
         self._run("ringrt_comm_allreduce", send, recv, count, dtype, op)
 
@@ -133,12 +137,12 @@ class Communicator:
             if dtype is None:
                 raise TypeError(f"ringrt sums no elements of format {view.format!r}")
             address = _address_of(view)
-            self.allreduce(address, address, view.nbytes // view.itemsize, dtype, 0)
+            self.allreduce(address, address, view.nbytes // view.itemsize, dtype, Op.SUM)
 
     def copy(self, array: Any, root: int) -> None:
         """Replaces the bytes by those of rank `root`."""
         with memoryview(array) as view:
-            self.broadcast(_address_of(view), view.nbytes, FORMATS["B"], root)
+            self.broadcast(_address_of(view), view.nbytes, Dtype.UINT8, root)
 
     def copy_bytes(self, data: bytes, root: int) -> bytes:
         """Returns what rank `root` passes, of any length: a pickled object."""

@@ -168,7 +168,7 @@ class Job:
 
     def set_planned_speeds(self, step_ms: Mapping[int, float]) -> None:
         """The time of a step that the program predicts, by number of GPUs."""
-        speeds = (Speed * len(step_ms))(*step_ms.items())
+        speeds = (Speed * len(step_ms))(*(Speed(gpus, each) for gpus, each in step_ms.items()))
         self._call("ringrt_job_set_planned_speeds", speeds, len(step_ms))
 
     def set_loss(self, loss: float, goal: float = 0.0) -> None:

@@ -9,18 +9,19 @@ import torch
 import torch.distributed as dist
 
 from ..errors import Unsupported
+from ..types import Dtype, Op
 
-INT64, BYTE = 5, 6  # ringrt_dtype_t
-_DTYPES = {torch.float32: 0, torch.float64: 1, torch.float16: 2, torch.bfloat16: 3, torch.int32: 4,
-           torch.int64: INT64, torch.uint8: BYTE, torch.int8: 7, torch.bool: 8, torch.float8_e4m3fn: 9,
-           torch.float8_e5m2: 10}
+INT64, BYTE = Dtype.INT64, Dtype.UINT8
+_DTYPES = {torch.float32: Dtype.FLOAT32, torch.float64: Dtype.FLOAT64, torch.float16: Dtype.FLOAT16,
+           torch.bfloat16: Dtype.BFLOAT16, torch.int32: Dtype.INT32, torch.int64: Dtype.INT64, torch.uint8: Dtype.UINT8,
+           torch.int8: Dtype.INT8, torch.bool: Dtype.BOOL, torch.float8_e4m3fn: Dtype.FLOAT8_E4M3,
+           torch.float8_e5m2: Dtype.FLOAT8_E5M2}
 _STAND_INS = {torch.int16: torch.int32, torch.complex64: torch.float32, torch.complex128: torch.float64}
 # The library divides a sum that has wrapped around.
 _STAND_INS_OF_AVG = {**_STAND_INS, torch.uint8: torch.int32, torch.int8: torch.int32}
-_SUM, _AVG, _MIN, _MAX, _PRODUCT = range(5)  # ringrt_op_t
-_OPS = {"SUM": _SUM, "AVG": _AVG, "MIN": _MIN, "MAX": _MAX, "PRODUCT": _PRODUCT}
-_OPS_OF_BOOL = {"SUM": _MAX, "MAX": _MAX, "BOR": _MAX, "MIN": _MIN, "PRODUCT": _MIN, "BAND": _MIN}
-_OPS_OF_COMPLEX = {"SUM": _SUM, "AVG": _AVG}
+_OPS = {"SUM": Op.SUM, "AVG": Op.AVG, "MIN": Op.MIN, "MAX": Op.MAX, "PRODUCT": Op.PROD}
+_OPS_OF_BOOL = {"SUM": Op.MAX, "MAX": Op.MAX, "BOR": Op.MAX, "MIN": Op.MIN, "PRODUCT": Op.MIN, "BAND": Op.MIN}
+_OPS_OF_COMPLEX = {"SUM": Op.SUM, "AVG": Op.AVG}
 
 
 class Reduction(NamedTuple):
