@@ -8,7 +8,9 @@
 using namespace ringrt;
 
 struct ringrt_request {
+    explicit ringrt_request(ringrt_t *of) : rt(of) {}
     const pid_t pid = getpid();
+    ringrt_t *const rt;
     std::unique_ptr<ringrt::Request> operation;
 };
 
@@ -76,7 +78,7 @@ ringrt_status_t ringrt_allreduce_start(const void *send, void *recv, size_t coun
     return guard_alone(rt, [&]() -> Status {
         if (!request) return invalid("request is NULL");
         RINGRT_TRY(check_allreduce(rt->communicator(), send, recv, count, dtype, op));
-        auto made = std::make_unique<ringrt_request>();
+        auto made = std::make_unique<ringrt_request>(rt);
         Status started = rt->group.outcome(rt->communicator().start_allreduce(
             send, recv, count, dtype, op, priority, &made->operation));
         if (started.ok()) *request = made.release();
@@ -84,25 +86,25 @@ ringrt_status_t ringrt_allreduce_start(const void *send, void *recv, size_t coun
     });
 }
 
-ringrt_status_t ringrt_test(ringrt_t *rt, ringrt_request_t *request, int *done) {
-    if (done) *done = 1;  // if this call fails, ringrt_wait() returns at once
-    return guard(rt, [&] {
-        if (!request || !done) return invalid("request or done is NULL");
-        ringrt_status_t status = RINGRT_OK;
-        *done = request->operation->test(&status) ? 1 : 0;
-        return Status{};
-    });
+ringrt_status_t ringrt_test(ringrt_request_t *request, int *done) {
+    return run_guarded(
+        [&]() -> Status {
+            if (!done) return invalid("done is NULL");
+            RINGRT_TRY(check_request(request));
+            ringrt_status_t status = RINGRT_OK;
+            *done = request->operation->test(&status) ? 1 : 0;
+            return {};
+        },
+        [](Status outcome) { thread_error = std::move(outcome.message); });
 }
 
-ringrt_status_t ringrt_wait(ringrt_t *rt, ringrt_request_t *request) {
-    // Freed even if the handle is invalid, but not in a forked child: the request is the parent's.
-    std::unique_ptr<ringrt_request> owned(request && request->pid == getpid() ? request : nullptr);
-    ringrt_status_t status = RINGRT_OK;
-    if (owned) status = owned->operation->wait();  // even if rt was aborted meanwhile
-    return guard(rt, [&] {
-        if (!request) return invalid("request is NULL");
-        return rt->group.outcome(status);
-    });
+ringrt_status_t ringrt_wait(ringrt_request_t *request) {
+    const auto keep = [](Status outcome) { thread_error = std::move(outcome.message); };
+    const ringrt_status_t valid = run_guarded([&] { return check_request(request); }, keep);
+    if (valid != RINGRT_OK) return valid;
+    const std::unique_ptr<ringrt_request> owned(request);
+    const ringrt_status_t status = owned->operation->wait();  // even if rt was aborted meanwhile
+    return guard(owned->rt, [&] { return owned->rt->group.outcome(status); });
 }
 
 ringrt_status_t ringrt_broadcast(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,

@@ -24,11 +24,9 @@ ringrt_status_t ringrt_comm_set_stream(ringrt_comm_t *comm, void *stream) {
 
 ringrt_status_t ringrt_comm_test(ringrt_comm_request_t *request, int *done) {
     return run_guarded(
-        [&] {
-            if (!request || !done) return invalid("request or done is NULL");
-            if (request->pid != getpid())
-                return Status{RINGRT_FORKED,
-                              "this request belongs to the process that fork()ed this one"};
+        [&]() -> Status {
+            if (!done) return invalid("done is NULL");
+            RINGRT_TRY(check_request(request));
             *done = request->ticket->done() ? 1 : 0;
             return Status{};
         },
@@ -37,11 +35,8 @@ ringrt_status_t ringrt_comm_test(ringrt_comm_request_t *request, int *done) {
 
 ringrt_status_t ringrt_comm_wait(ringrt_comm_request_t *request) {
     return run_guarded(
-        [&] {
-            if (!request) return invalid("request is NULL");
-            if (request->pid != getpid())
-                return Status{RINGRT_FORKED,
-                              "this request belongs to the process that fork()ed this one"};
+        [&]() -> Status {
+            RINGRT_TRY(check_request(request));
             const std::unique_ptr<ringrt_comm_request_t> owned(request);
             return owned->ticket->wait();
         },

@@ -66,7 +66,7 @@ int sums(ringrt_t *rt, int rank, const Job &job) {
                 if (started) {
                     EXPECT(ringrt_allreduce_start(send, to, count, RINGRT_FLOAT32, RINGRT_SUM, 0,
                                                   rt, &request) == RINGRT_OK);
-                    EXPECT(ringrt_wait(rt, request) == RINGRT_OK);
+                    EXPECT(ringrt_wait(request) == RINGRT_OK);
                 } else {
                     EXPECT(ringrt_allreduce(send, to, count, RINGRT_FLOAT32, RINGRT_SUM, rt) ==
                            RINGRT_OK);

@@ -72,7 +72,7 @@ int main(int argc, char **argv) {
     float mine = float(world_rank), all = 0;
     if (ringrt_allreduce_start(&mine, &all, 1, RINGRT_FLOAT32, RINGRT_SUM, 0, rt, &request) !=
             RINGRT_OK ||
-        ringrt_wait(rt, request) != RINGRT_OK)
+        ringrt_wait(request) != RINGRT_OK)
         return fail(rt, "started allreduce");
     if (*fault != 0) {
         if (world_rank == 1) raise(*fault == 'd' ? SIGKILL : SIGSTOP);

@@ -89,7 +89,7 @@ std::vector<Operation> operations_of(ringrt_t *rt, int rank) {
              ringrt_request_t *request = nullptr;
              const ringrt_status_t status = ringrt_allreduce_start(b.send, b.recv, b.count, b.dtype,
                                                                    RINGRT_SUM, 0, rt, &request);
-             return status == RINGRT_OK ? ringrt_wait(rt, request) : status;
+             return status == RINGRT_OK ? ringrt_wait(request) : status;
          }},
         {"ringrt_reduce_scatter", kRanks, 1, rank,
          [=](const Buffers &b) {
