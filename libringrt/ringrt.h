@@ -276,8 +276,8 @@ RINGRT_API ringrt_status_t ringrt_register_rows(ringrt_t *rt, const char *name, 
  * Callbacks run in the thread that called the library, never in a signal handler. They may communicate with
  * other ranks' callbacks by other means, but may not call any function of this handle. The node-local level
  * (RINGRT_CHECKPOINT_LOCAL) is not used with them. */
-RINGRT_API ringrt_status_t ringrt_set_saver(ringrt_t *rt, ringrt_saver_fn save, ringrt_saver_fn load,
-                                            void *context);
+RINGRT_API ringrt_status_t ringrt_set_saver(ringrt_t *rt, ringrt_checkpoint_saver_fn save,
+                                            ringrt_checkpoint_saver_fn load, void *context);
 
 /* Collective. Loads the newest intact checkpoint into the registered buffers and sets *step. Returns
  * RINGRT_NOT_FOUND if there is no checkpoint. Damaged checkpoints are set aside with a line in the log; if all

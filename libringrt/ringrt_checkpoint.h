@@ -137,20 +137,24 @@ RINGRT_API ringrt_status_t ringrt_checkpoint_set_stream(ringrt_checkpoint_t *che
 
 /* ---- callbacks ---------------------------------------------------------------------------------- */
 
+/* In all headers a callback's type has the prefix of the functions that take it and the name of their argument (a saver
+ * is a `save` or a `load`). Its first argument is the `context` given with it, and what it returns is 0 on success. */
+
 /* Brings the program's state in order before a save: waits for its own threads, gathers what is spread, sets blobs.
  * Returns 0 on success; otherwise `error` gets one line with the cause, of at most error_bytes including its 0. */
-typedef int (*ringrt_checkpoint_hook_fn)(void *context, uint64_t step, char *error, size_t error_bytes);
+typedef int (*ringrt_checkpoint_before_save_fn)(void *context, uint64_t step, char *error, size_t error_bytes);
 
 /* Sets a hook that every save calls on every rank, after the ranks have agreed on the step and before anything is read.
  * It may register tensors and set blobs, and may communicate with the other ranks' hooks. If it fails at one rank,
  * the save is called off at all with RINGRT_CHECKPOINT_FAILED and the line, and no file was touched. A rank without a
  * hook (before_save NULL, as at first) takes part. */
 RINGRT_API ringrt_status_t ringrt_checkpoint_set_before_save(ringrt_checkpoint_t *checkpoint,
-                                                             ringrt_checkpoint_hook_fn before_save, void *context);
+                                                             ringrt_checkpoint_before_save_fn before_save,
+                                                             void *context);
 
 /* Writes the program's own files into `directory`, or reads them from there. Returns 0 on success; otherwise `error`
  * gets one line with the cause, of at most error_bytes including its 0. */
-typedef int (*ringrt_saver_fn)(void *context, const char *directory, uint64_t step, char *error,
+typedef int (*ringrt_checkpoint_saver_fn)(void *context, const char *directory, uint64_t step, char *error,
                                size_t error_bytes);
 
 /* Sets callbacks for a program with its own checkpoint format, in addition to registered tensors or without any. Call
@@ -165,8 +169,9 @@ typedef int (*ringrt_saver_fn)(void *context, const char *directory, uint64_t st
  *
  * All callbacks run in the thread that called the library. They may communicate with other ranks' callbacks by other
  * means, but may not save, restore or close this handle. */
-RINGRT_API ringrt_status_t ringrt_checkpoint_set_saver(ringrt_checkpoint_t *checkpoint, ringrt_saver_fn save,
-                                                       ringrt_saver_fn load, void *context);
+RINGRT_API ringrt_status_t ringrt_checkpoint_set_saver(ringrt_checkpoint_t *checkpoint,
+                                                       ringrt_checkpoint_saver_fn save,
+                                                       ringrt_checkpoint_saver_fn load, void *context);
 
 /* ---- save and restore --------------------------------------------------------------------------- */
 

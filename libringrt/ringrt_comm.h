@@ -13,10 +13,13 @@
  * argument; ringrt_comm_set_stream() sets the stream for buffers in GPU memory. Calls that do not
  * match fail with RINGRT_MISMATCH and a line that names both calls; they do not hang.
  *
+ * Unlike in NCCL, ringrt_comm_abort() leaves the communicator to ringrt_comm_destroy(), a group is
+ * of one communicator and does not nest, messages have a tag as in MPI, and the enumerators have
+ * other values: do not pass NCCL's.
+ *
  * Counts and buffers, in every operation of this header and of ringrt.h:
- * - A count is a number of elements: of one block, if an operation divides a buffer among the
- * ranks. Blocks have equal sizes: a vector that the ranks do not divide evenly is padded by the
- * program.
+ * - A count is a number of elements: of one block, if a buffer is divided among the ranks. Blocks
+ *   have equal sizes: a vector that the ranks do not divide evenly is padded by the program.
  * - With count 0 the buffers are not used and may be NULL, but all ranks must make the call.
  * - In place, as with NCCL, is send == recv if both have one size; otherwise one rank's block is at
  *   its place in the buffer of all blocks. The operations that can be in place say so.
@@ -58,8 +61,10 @@ extern "C" {
 
 #define RINGRT_VERSION_MAJOR 0
 #define RINGRT_VERSION_MINOR 1
+#define RINGRT_VERSION (1000 * RINGRT_VERSION_MAJOR + RINGRT_VERSION_MINOR)
 
-/* 1000 · major + minor of the loaded library, which may be newer than this header. */
+/* RINGRT_VERSION of the loaded library, which may be newer than this header. From 1.0 on enumerators keep their values,
+ * and structs without a struct_size their members; a struct with one may get more at its end. */
 RINGRT_API int ringrt_version(void);
 
 typedef enum ringrt_status {

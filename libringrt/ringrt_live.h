@@ -18,9 +18,9 @@ extern "C" {
  * `error`. */
 typedef int (*ringrt_pack_fn)(void *context, const ringrt_piece_t **pieces, size_t *count, char *error,
                               size_t error_bytes);
-/* Replaces this rank's state with bytes that another rank packed, or rank 0 in an earlier step. The bytes belong to
- * the library and are gone after return. */
-typedef int (*ringrt_unpack_fn)(void *context, const void *bytes, size_t count, char *error, size_t error_bytes);
+/* Replaces this rank's state with bytes that another rank packed, or rank 0 in an earlier step. `data` belongs to the
+ * library and is gone after return. Returns 0 on success; otherwise a line in `error`. */
+typedef int (*ringrt_unpack_fn)(void *context, const void *data, size_t bytes, char *error, size_t error_bytes);
 
 /* For live_resize, if the program's state is not in registered buffers; its size may change between calls. Call
  * it on all ranks before the first restore or step, and before ringrt_set_saver(). Without live_resize it has

@@ -258,7 +258,7 @@ ringrt_status_t ringrt_checkpoint_holds(ringrt_checkpoint_t *checkpoint, const c
 }
 
 ringrt_status_t ringrt_checkpoint_set_before_save(ringrt_checkpoint_t *checkpoint,
-                                                  ringrt_checkpoint_hook_fn before_save,
+                                                  ringrt_checkpoint_before_save_fn before_save,
                                                   void *context) {
     return guard(checkpoint, [&] {
         checkpoint->before_save = {before_save, context};
@@ -266,8 +266,9 @@ ringrt_status_t ringrt_checkpoint_set_before_save(ringrt_checkpoint_t *checkpoin
     });
 }
 
-ringrt_status_t ringrt_checkpoint_set_saver(ringrt_checkpoint_t *checkpoint, ringrt_saver_fn save,
-                                            ringrt_saver_fn load, void *context) {
+ringrt_status_t ringrt_checkpoint_set_saver(ringrt_checkpoint_t *checkpoint,
+                                            ringrt_checkpoint_saver_fn save,
+                                            ringrt_checkpoint_saver_fn load, void *context) {
     return guard(checkpoint, [&] {
         if (!save || !load) return invalid("save and load are both needed");
         checkpoint->program = {save, load, context};

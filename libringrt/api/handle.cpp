@@ -66,7 +66,7 @@ using namespace ringrt;
 
 extern "C" {
 
-int ringrt_version(void) { return 1000 * RINGRT_VERSION_MAJOR + RINGRT_VERSION_MINOR; }
+int ringrt_version(void) { return RINGRT_VERSION; }
 
 const char *ringrt_status_string(ringrt_status_t status) {
     switch (status) {

@@ -99,8 +99,8 @@ ringrt_status_t ringrt_rows(const ringrt_t *rt, const char *name, ringrt_rows_t 
     });
 }
 
-ringrt_status_t ringrt_set_saver(ringrt_t *rt, ringrt_saver_fn save, ringrt_saver_fn load,
-                                 void *context) {
+ringrt_status_t ringrt_set_saver(ringrt_t *rt, ringrt_checkpoint_saver_fn save,
+                                 ringrt_checkpoint_saver_fn load, void *context) {
     return guard(rt, [&] {
         if (!save || !load) return invalid("save and load are both needed");
         if (rt->resizer && !rt->resizer->has_program())

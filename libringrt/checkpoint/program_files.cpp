@@ -15,8 +15,8 @@ namespace {
 constexpr size_t kErrorBytes = 200;  // of the program's line: what a rank can send to the others
 constexpr size_t kReadBytes = 4 << 20;
 
-bool call(ringrt_saver_fn function, void *context, const std::string &directory, uint64_t step,
-          std::string &why) {
+bool call(ringrt_checkpoint_saver_fn function, void *context, const std::string &directory,
+          uint64_t step, std::string &why) {
     return run_callback(
         [&](char *error, size_t bytes) {
             return function(context, directory.c_str(), step, error, bytes);

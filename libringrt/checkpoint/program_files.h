@@ -17,7 +17,7 @@ class Store;
 
 // The arguments of ringrt_set_saver(); save nullptr: the program writes no files.
 struct ProgramSaver {
-    ringrt_saver_fn save = nullptr, load = nullptr;
+    ringrt_checkpoint_saver_fn save = nullptr, load = nullptr;
     void *context = nullptr;
 
     explicit operator bool() const { return save != nullptr; }

@@ -36,12 +36,12 @@ std::string describe_call(const OpHeader &call) {
         case kDeviceAllreduce:
             return format_text("allreduce of %llu %s (%s) on GPUs", count, dtype, op_name(call.op));
         case kReduceScatter:
-            return format_text("reduce_scatter of %llu %s (%s)%s", count, dtype, op_name(call.op),
-                               choice_text(call.detail).c_str());
+            return format_text("reduce_scatter of %llu %s in total (%s)%s", count, dtype,
+                               op_name(call.op), choice_text(call.detail).c_str());
         case kAllGather:
-            return format_text("all_gather of %llu bytes each", count);
+            return format_text("allgather of %llu bytes of each", count);
         case kAllGatherShares:
-            return format_text("all_gather of %llu %s", count, dtype);
+            return format_text("allgather of %llu %s in total", count, dtype);
         case kBroadcast:
             return format_text("broadcast of %llu bytes", count);
         case kAllToAll:
