@@ -122,7 +122,7 @@ class Checks {
         TRY_TEXT(refused("no such type", {send_, recv_, kCount, ringrt_dtype_t(11)}, true));
         TRY_TEXT(refused("an element too large", {send_, recv_, SIZE_MAX / 4 + 2, kType}, true));
         const bool blocks = op_.send_blocks == kRanks || op_.recv_blocks == kRanks;
-        TRY_TEXT(refused("blocks too large", {send_, recv_, SIZE_MAX / 8 + 2, kType}, blocks));
+        TRY_TEXT(refused("blocks too large", {send_, recv_, SIZE_MAX / 16 + 2, kType}, blocks));
         return accepted("after refusals", {send_, recv_, kCount, kType});
     }
 
