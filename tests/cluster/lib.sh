@@ -169,9 +169,14 @@ only_with() { # HOST WHY: the case is for that host
     [ "$host" = "$1" ] || { note "skipped: with --host $1 only: $2"; exit 77; }
 }
 
-set_yaml() { # TEXT: becomes malleable.yaml, read at once
+times_read() { grep -cE '(sched/doubling|ringrtd): mode' "$controller_log"; }
+# TEXT becomes malleable.yaml. Returns when the controller has read it, or after 10 s: a case may have stopped it.
+set_yaml() {
+    local before _
+    before=$(times_read)
     printf '%s\n' "$1" >"$dir/malleable.yaml"
     reload
+    for _ in $(seq 100); do [ "$(times_read)" -le "$before" ] || return 0; sleep 0.1; done
 }
 logged() { grep -q "$1" "$controller_log"; }
 
