@@ -47,7 +47,7 @@ wait_for 30 "four ranks" base_has 4
 cut_network || fail "nft refused the rules"
 began=$(date +%s%N)
 wait_for 30 "two ranks behind the cut" base_has 2
-note "measured: $((($(date +%s%N) - began) / 1000000)) ms from the cut until the base went on alone, with a timeout of $timeout_ms ms"
+note "measured: $((($(date +%s%N) - began) / 1000000)) ms from the cut until the base continued alone, with a timeout of $timeout_ms ms"
 wait_for 30 "end of the extension, which holds GPUs" is_state "$extension" FAILED
 base_has 2 || fail "a rank joined through the cut"
 nft delete table inet cut
