@@ -38,8 +38,10 @@ bool is_unsized(const JobRecord &record, const Intent &intent, SlurmHold hold, c
     return still_delayed || record.gpus_requested != intent.target;
 }
 
-// Whether the start time was set by Slurm's requeue or by job_submit. Any other one is a user's.
+// Whether the start time was set by Slurm's requeue or by job_submit, or the last run began after
+// it (and the clock was set back since). Any other one is a user's.
 bool is_own_start_time(const JobRecord &record, const Intent &intent, const Holds &holds) {
+    if (record.begin_s <= static_cast<double>(intent.start_s)) return true;
     if (record.restarts == 0 && intent.gpus == 0)
         return record.begin_s <= record.submit_s + holds.submit_s + kRequeueSlack_s;
     return record.begin_s <= requeue_delay_end_s(record, holds) + kRequeueSlack_s;

@@ -104,6 +104,7 @@ ROWS = [
                "tests/unit/sim/test_scenario": ("bombs_are_refused",)}),
     Row("F45", "the rendezvous socket attacked", tests={"tests/multiproc/test_strangers": ("garbage_at_the_acceptor_does_no_harm", "a_replayed_hello_is_dropped")}),
     Row("F46", "a user games it", cases=("faults/gamed",)),
+    Row("F47", "the wall clock is set", cases=("faults/clock_set",)),
     Row("F51", "an hour of random faults over 20 jobs", scripts=("tests/faults/soak --minutes 60 --seed 1",), long=True),
     Row("F52", "the same trace in the simulator and on a real cluster", cases=("same_decisions",)),
     Row("F55", "resizing in place: each crash point", cases=("live_base_ends", "live_cut", "live_faults", "live_not_started", "live_requeued", "live_rows", "live_unsaved_start", "live_will_run", "site_live_preempted"),

@@ -30,9 +30,16 @@ constexpr double kStartDelay_s = 1;     // slurmctld answers RPCs only some time
 constexpr double kAfterFailure_s = 30;  // until the controller restarts
 constexpr double kDiagEvery_s = 5;
 constexpr double kLookEvery_s = 5;  // while another host acts
+constexpr double kSetBack_s = 5;    // the clock is set back by more than that: begin again
 // With thousands of jobs, a pass takes tens of milliseconds. The pause after it is this many times
 // as long, so that a resize under way does not take a core from slurmctld.
 constexpr double kRestPerWork = 20;
+
+// For pauses: the clock of unix_now_s() may be set.
+double steady_now_s() {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration<double>(now).count();
+}
 
 // CPU time used by this thread.
 double thread_cpu_s() {
@@ -111,20 +118,20 @@ void ControllerLoop::serve() {
     }
     if (!host_.yaml().empty()) setup->paths.yaml = host_.yaml();
     Life life(host_, std::move(*setup));
-    double next_s = 0;
     for (Duty duty; (duty = host_.duty(life.setup)) != Duty::end;) {
+        if (is_clock_set_back(life)) return acts_since_s_.reset();
         if (duty == Duty::act) {
             if (host_.take_restart()) {
                 life.controller.reset();
                 acts_since_s_.reset();
             }
             if (host_.take_reload() || !life.has_read || !life.controller) begin(life);
-            next_s = pass(life);
+            pause_s = pass(life);
         } else {
             if (host_.take_reload() || !life.has_read) read_options(life);
-            next_s = stand_by(life);
+            pause_s = stand_by(life);
         }
-        if (!rest(life, duty, next_s)) return;
+        if (!rest(life, duty, pause_s)) return;
     }
     is_over_ = true;
 }
@@ -162,7 +169,18 @@ void ControllerLoop::begin(Life &life) {
     host_.info("mode " + mode + ", policy " + policy + " (" + paths.yaml + ")");
 }
 
-// Returns when the next pass is due.
+// What was put off until a time by the old clock would wait as much longer, and Slurm reports no
+// changes since then. A new life knows no times.
+bool ControllerLoop::is_clock_set_back(const Life &life) {
+    const double back_s = life.diag.time_s - unix_now_s();
+    if (back_s < kSetBack_s) return false;
+    host_.info("the clock was set back by " + std::to_string(std::lround(back_s)) +
+               " s: the controller begins again in " +
+               std::to_string(std::lround(kAfterFailure_s)) + " s");
+    return true;
+}
+
+// Returns the seconds until the next pass is due.
 double ControllerLoop::pass(Life &life) {
     Diag &diag = life.diag;
     const double began_s = unix_now_s(), began_cpu_s = thread_cpu_s();
@@ -183,7 +201,7 @@ double ControllerLoop::pass(Life &life) {
     publish(life);
     const double rest_s =
         std::min(kRestPerWork * (thread_cpu_s() - began_cpu_s), options_.controller.idle_poll_s);
-    return std::max(next_s, unix_now_s() + rest_s);
+    return std::max(next_s - diag.time_s, rest_s);
 }
 
 // A pass that found nothing new has no explanations: those of the last pass that had some stay.
@@ -202,7 +220,7 @@ double ControllerLoop::stand_by(Life &life) {
     acts_since_s_.reset();
     life.diag.options = nullptr;
     if (life.cluster.observe(life.seen) == controller::RpcStatus::ok) publish(life);
-    return unix_now_s() + kLookEvery_s;
+    return kLookEvery_s;
 }
 
 void ControllerLoop::publish(const Life &life) {
@@ -212,10 +230,11 @@ void ControllerLoop::publish(const Life &life) {
                   options_.controller.mode != Mode::detach);
 }
 
-// Waits until next_s, a reload, or another duty. False: stop.
-bool ControllerLoop::rest(const Life &life, Duty duty, double next_s) {
+// Waits that long, or until a reload or another duty. False: stop.
+bool ControllerLoop::rest(const Life &life, Duty duty, double pause_s) {
+    const double until_s = steady_now_s() + pause_s;
     for (;;) {
-        const double left_s = next_s - unix_now_s(), every_s = host_.duty_every_s();
+        const double left_s = until_s - steady_now_s(), every_s = host_.duty_every_s();
         if (!host_.wait(std::min(left_s, every_s))) return false;
         if (left_s <= every_s || host_.is_reload_due()) return true;
         if (host_.duty(life.setup) != duty) return true;

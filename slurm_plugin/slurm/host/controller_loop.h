@@ -26,7 +26,8 @@ class ControllerLoop {
     [[nodiscard]] double pass(Life &life);
     [[nodiscard]] double stand_by(Life &life);
     void publish(const Life &life);
-    [[nodiscard]] bool rest(const Life &life, Duty duty, double next_s);
+    [[nodiscard]] bool is_clock_set_back(const Life &life);
+    [[nodiscard]] bool rest(const Life &life, Duty duty, double pause_s);
 
     void write_metrics(const Diag &diag);
     void write_explanations(Life &life, double now_s);

@@ -148,6 +148,15 @@ TEST(a_new_job_waits_for_its_users_start_time) {
     ck_assert(stage_of(job, intent, SlurmHold::none, {.submit_s = 100}, kNow_s) == Stage::unsized);
 }
 
+// It ran after that time, and the clock was set back since.
+TEST(a_start_time_before_the_last_start_is_over) {
+    const JobRecord job{.id = 7, .submit_s = 9990, .end_s = 9999, .begin_s = 10'600};
+    Intent intent{.gpus_max = 8, .state = IntentState::asked, .gpus = 8, .target = 4};
+    ck_assert(stage_of(job, intent, SlurmHold::none, {}, kNow_s) == Stage::held_back);
+    intent.start_s = 10'602;
+    ck_assert(stage_of(job, intent, SlurmHold::none, {}, kNow_s) == Stage::unsized);
+}
+
 // ---- the drawing --------------------------------------------------------------------------------
 
 namespace {

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The wall clock of all daemons is set back and forward by ten minutes while a job trains. It is resized as before,
+# within seconds, and does every step once. After the clock was set back, stock Slurm starts no job until slurmctld is
+# restarted (22.05.8), so that is done. A preloaded library sets the clock (tests/faults/set_clock.cpp).
+# seconds: 400
+clock=$plugins/set_clock.so
+[ -e "$clock" ] || { note "skipped: set_clock.so is not built (make set_clock.la)"; exit 77; }
+export RINGRT_CLOCK=$work/clock
+echo 0 >"$RINGRT_CLOCK"
+daemons=(slurmctld n1 n2 n3 n4)
+[ "$host" = plugin ] || daemons+=(ringrtd)
+restart() { # PRELOAD DAEMON...
+    local name preload=$1
+    shift
+    for name; do "$cluster" daemon "$dir" term "$name"; done
+    for name; do LD_PRELOAD=$preload "$cluster" daemon "$dir" start "$name"; done
+    wait_for 30 "answer from slurmctld" answers
+}
+trap 'scancel_all; restart "" "${daemons[@]}"' EXIT
+restart "$clock" "${daemons[@]}"
+start_job steady --malleable=1:8 -- 100000 100
+wait_for 60 "start" runs_with "$job" 8
+for ahead in -600 0 600 0; do
+    wait_for 60 "8 GPUs" runs_with "$job" 8
+    sleep 3
+    before=$(cat "$RINGRT_CLOCK")
+    echo "$ahead" >"$RINGRT_CLOCK"
+    sleep 1
+    [ "$ahead" -gt "$before" ] || restart "$clock" slurmctld
+    began=$SECONDS
+    guest=$(rigid 12 300)
+    wait_for 90 "shrink with the clock at $ahead s" runs_with "$job" 4
+    note "measured: $((SECONDS - began)) s until 4 GPUs, with the clock set to $ahead s"
+    timeout 10 scancel "$guest"
+    began=$SECONDS
+    wait_for 90 "growth with the clock at $ahead s" runs_with "$job" 8
+    note "measured: $((SECONDS - began)) s until 8 GPUs, with the clock set to $ahead s"
+done
+check_steps
+injected 4
