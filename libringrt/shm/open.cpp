@@ -78,7 +78,7 @@ Status find_broken(Bootstrap *bootstrap, const Topology &topology, bool mapped,
     std::vector<std::byte> merged;
     RINGRT_TRY(bootstrap->spread(std::as_bytes(std::span(&mine, 1)), list, &merged));
     std::vector<uint16_t> nodes(merged.size() / sizeof(uint16_t));
-    memcpy(nodes.data(), merged.data(), nodes.size() * sizeof(uint16_t));
+    if (!nodes.empty()) memcpy(nodes.data(), merged.data(), nodes.size() * sizeof(uint16_t));
     for (uint16_t node : nodes)
         if (node < broken->size()) (*broken)[node] = true;
     return {};
