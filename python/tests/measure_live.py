@@ -58,10 +58,12 @@ def main():
     try:
         job.start(ranks)
         for number in range(2 * rounds):
+            before = len(times(job))
             extension = job.spawn(2, "1:4", f"out.ext{number}", {"RINGRT_EXTENDS": "7", "SLURM_JOB_ID": str(8 + number)})
-            job.wait_for("join", lambda: [1 for was, then, _ in times(job)[-4:-1] if was == then == ranks + 2])
+            job.wait_for("join", lambda: [1 for was, then, _ in times(job)[before:-1] if was == then == ranks + 2])
+            before = len(times(job))
             extension[0].send_signal(signal.SIGKILL if number % 2 else signal.SIGURG)
-            job.wait_for("end", lambda: [1 for was, then, _ in times(job)[-4:-1] if was == then == ranks])
+            job.wait_for("end", lambda: [1 for was, then, _ in times(job)[before:-1] if was == then == ranks])
             for one in extension:
                 one.wait()
         every = times(job)
