@@ -14,7 +14,9 @@ namespace ringrt::controller {
 
 struct PolicyInput {
     policy::Job job;
-    std::string_view why_pinned;  // why the job is left alone; empty: it is not
+    // Why the job is left alone; empty: it is not. With job.pinned false, it does not grow, and may
+    // give up extensions that have not joined.
+    std::string_view why_pinned;
 };
 
 // `has_pending`: another job waits for what this one could give up.

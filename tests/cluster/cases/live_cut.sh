@@ -13,6 +13,7 @@ if [ -z "${RINGRT_OWN_NETWORK:-}" ]; then
         unshare --net sh -c 'ip link set lo up && ip address add 192.0.2.1/32 dev lo && exec "$@"' sh "$here/run" --host "$host" "$file" >"$work/inner" 2>&1
     status=$?
     sed 's/^# //; s/^/# /' "$work/inner"
+    ! grep -q '^ok .* # SKIP' "$work/inner" || exit 77
     exit $status
 fi
 . "$here/live.sh"
@@ -57,4 +58,4 @@ wait_for 120 "end of the base" is_state "$base" COMPLETED
 check_each_step_once $steps $steps
 check_weights $steps
 check_never_restarted
-note "injected: 1"
+injected 1
