@@ -33,11 +33,14 @@ struct Job {
     uint32_t id = 0;
     int gpus_min = 1;
     int gpus_max = 1;
-    int gpus_now = 0;             // 0: pending
-    bool pinned = false;          // keep gpus_now: a resize is under way or cannot be requested now
-    std::vector<NodeShare> held;  // where it runs; empty: unknown
-    double submit_s = 0;          // arrival: the order in which jobs get their first GPUs
-    double priority = 0;          // Slurm's; a higher priority comes first, before arrival
+    int gpus_now = 0;     // 0: pending
+    bool pinned = false;  // keep gpus_now: a resize is under way or cannot be requested now
+    // It may be paused: get 0 GPUs although it runs. It then saves, leaves its GPUs and waits.
+    bool may_pause = false;
+    bool paused = false;  // pending because it was paused: it has no place among the other pending
+    std::vector<NodeShare> held;   // where it runs; empty: unknown
+    double submit_s = 0;           // arrival: the order in which jobs get their first GPUs
+    double priority = 0;           // Slurm's; a higher priority comes first, before arrival
     double steps_left = kUnknown;  // Q; if unknown, see Options::steps_assumed
     double steps_done = 0;
     double restart_s = 10;  // cost of one stop and restart
@@ -115,8 +118,8 @@ struct Param {
 
 // Returns the allotments in the order of `jobs`; the sizes do not depend on that order. Sizes are
 // on the ladder, between gpus_min and gpus_max, except that pinned jobs and jobs that now run off
-// their ladder keep gpus_now. A running job gets at least gpus_min. A pending job gets at least
-// gpus_min, or 0.
+// their ladder keep gpus_now. A running job gets at least gpus_min, or 0 if it may be paused. A
+// pending job gets at least gpus_min, or 0.
 using Decide = std::vector<Allotment> (*)(std::span<const Job> jobs, const Capacity &capacity,
                                           const Options &options);
 

@@ -12,9 +12,9 @@ namespace ringrt::policy {
 
 namespace {
 
-constexpr std::array<std::string_view, 11> kCodes{
+constexpr std::array<std::string_view, 12> kCodes{
     "none",          "at_max",        "best_gain",       "no_gain", "no_capacity", "restart_cost",
-    "gave_to_other", "gave_to_rigid", "keeps_for_rigid", "waits",   "pinned",
+    "gave_to_other", "gave_to_rigid", "keeps_for_rigid", "waits",   "paused",      "pinned",
 };
 
 std::string number(double value) {
@@ -77,6 +77,9 @@ std::string explain(const Job &job, const Allotment &a, const Options &options) 
             return "waits: no " + gpus(job.gpus_min) +
                    " (its MIN) are free; a smaller MIN or a higher "
                    "priority would start it sooner";
+        case Reason::paused:
+            return "paused: other jobs gain more from the GPUs of its MIN, " + gpus(job.gpus_min) +
+                   "; it continues when they no longer do";
         case Reason::pinned:
             return has + ": not changed by this decision";
     }

@@ -23,6 +23,7 @@ enum class Reason : uint8_t {
     gave_to_rigid,    // shrunk: a pending rigid job needs them
     keeps_for_rigid,  // not grown: the GPUs are kept for a pending rigid job
     waits,            // not enough GPUs for MIN
+    paused,           // 0 GPUs: other jobs gain more from the GPUs of its MIN
     pinned,           // size not changed in this decision
 };
 
