@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "sim/workload/csv.h"
-#include "slurm_plugin/policy/engine/fast_doubling.h"
+#include "slurm_plugin/policy/doubling.h"
 #include "slurm_plugin/policy/engine/knapsack.h"
 
 namespace ringrt::sim {
@@ -49,7 +49,7 @@ constexpr std::array kRows{
     Row{"optimum", decide_optimum, Placement::pack, Knowledge::learned,
         "the exact optimum of each decision by the value of doubling-short-first; "
         "slow"},
-    Row{"goodput", policy::decide_doubling_fast, Placement::pack, Knowledge::learned,
+    Row{"goodput", policy::decide_doubling_and_pause, Placement::pack, Knowledge::learned,
         "doubling-short-first on throughput x statistical efficiency; the batch "
         "adapts"},
 };

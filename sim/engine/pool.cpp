@@ -172,6 +172,8 @@ void Pool::describe(const JobState &job, double now, policy::Job &out, policy::S
     out.gpus_max = policy_.on_ladder ? spec.gpus_max : spec.gpus_limit;
     out.gpus_now = job.gpus;
     out.pinned = options_.whole_restarts && job.gpus > 0 && job.delay_s > 0;
+    out.may_pause = options_.pause && spec.gpus_min < spec.gpus_max;
+    out.paused = options_.pause && job.gpus == 0 && job.starts > 0;
     out.held.assign(job.seats.begin(), job.seats.end());
     facts.gpus_asked =
         policy_.fixed_gpus > 0 ? std::min(policy_.fixed_gpus, spec.gpus_max) : spec.gpus_asked;

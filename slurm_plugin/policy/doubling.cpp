@@ -25,6 +25,7 @@
 #include "slurm_plugin/policy/engine/fast_doubling.h"
 #include "slurm_plugin/policy/engine/fitting.h"
 #include "slurm_plugin/policy/engine/improve.h"
+#include "slurm_plugin/policy/pausing.h"
 
 namespace ringrt::policy {
 namespace {
@@ -111,14 +112,14 @@ Proposal propose(const SizeTable &table, const EmptyNodes &nodes, Start start, G
 }
 
 constexpr Policy kPolicies[] = {
-    {"doubling", decide_doubling_fast, "the default: doubling-short-first", kValueParams,
+    {"doubling", decide_doubling_and_pause, "the default: doubling-short-first", kValueParams,
      GainRule::short_first},
     {"doubling-absolute", decide_doubling_fast,
      "double the job that saves the most seconds per GPU (arXiv 1908.08082)", kValueParams},
-    {"doubling-relative", decide_doubling_fast,
+    {"doubling-relative", decide_doubling_and_pause,
      "grow the job that gains the most speed-up per GPU; needs no remaining time", kValueParams,
      GainRule::relative},
-    {"doubling-short-first", decide_doubling_fast,
+    {"doubling-short-first", decide_doubling_and_pause,
      "the most speed-up per GPU, short jobs somewhat before long ones", kValueParams,
      GainRule::short_first},
     {"doubling-hull", decide_doubling_fast,
@@ -142,6 +143,11 @@ std::vector<Allotment> decide_doubling(std::span<const Job> jobs, const Capacity
     if (options.gain != GainRule::absolute)
         improve_with_knapsack(table, capacity, nodes, options, best);
     return allotments(table, best.levels, capacity, present_fits, options);
+}
+
+std::vector<Allotment> decide_doubling_and_pause(std::span<const Job> jobs,
+                                                 const Capacity &capacity, const Options &options) {
+    return decide_with_pauses(decide_doubling_fast, jobs, capacity, options);
 }
 
 extern const PolicyList doubling_policies;  // for policies.mk

@@ -14,4 +14,9 @@ namespace ringrt::policy {
                                                      const Capacity &capacity,
                                                      const Options &options);
 
+// What slurmctld runs: the fast version, with pauses (pausing.h).
+[[nodiscard]] std::vector<Allotment> decide_doubling_and_pause(std::span<const Job> jobs,
+                                                               const Capacity &capacity,
+                                                               const Options &options);
+
 }  // namespace ringrt::policy

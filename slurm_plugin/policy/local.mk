@@ -9,6 +9,7 @@ libpolicy_la_CPPFLAGS = $(AM_CPPFLAGS) $(policy_list)
 libpolicy_la_LIBADD = libmodel.la
 libpolicy_la_SOURCES = $(policies:=.cpp) \
 	slurm_plugin/policy/doubling.h \
+	slurm_plugin/policy/pausing.cpp slurm_plugin/policy/pausing.h \
 	slurm_plugin/policy/policy.h slurm_plugin/policy/policy_lookup.cpp \
 	slurm_plugin/policy/reason.cpp slurm_plugin/policy/reason.h \
 	slurm_plugin/policy/value.cpp slurm_plugin/policy/value.h \

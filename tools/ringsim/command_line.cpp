@@ -73,6 +73,8 @@ void add_cluster(CLI::App &app, CompareArguments &a) {
                    "seconds a first start takes (default: as --restart, at most 30: the rest of a "
                    "restart's gap is Slurm's hold after a requeue)")
         ->check(CLI::Range(0.0, 86400.0));
+    app.add_flag("--pause", a.sim.pause,
+                 "malleable jobs may be paused: doubling and goodput can take all their GPUs");
     app.add_flag("--whole-restarts", a.sim.whole_restarts,
                  "policies that stop no job do not resize it during a start or restart");
     app.add_option("--interval", a.sim.interval_s,

@@ -6,6 +6,7 @@ policy_tests = \
 	tests/unit/policy/test_doubling \
 	tests/unit/policy/test_doubling_engine \
 	tests/unit/policy/test_fairness \
+	tests/unit/policy/test_pausing \
 	tests/unit/policy/test_policy_contract
 check_PROGRAMS += $(policy_tests)
 TESTS += $(policy_tests)
@@ -21,6 +22,10 @@ tests_unit_policy_test_doubling_engine_LDADD = libpolicy.la $(CHECK_LIBS)
 tests_unit_policy_test_fairness_SOURCES = tests/unit/policy/test_fairness.cpp $(policy_test_support)
 tests_unit_policy_test_fairness_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_policy_test_fairness_LDADD = libpolicy.la $(CHECK_LIBS)
+
+tests_unit_policy_test_pausing_SOURCES = tests/unit/policy/test_pausing.cpp $(policy_test_support)
+tests_unit_policy_test_pausing_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_policy_test_pausing_LDADD = libpolicy.la $(CHECK_LIBS)
 
 tests_unit_policy_test_policy_contract_SOURCES = tests/unit/policy/test_policy_contract.cpp $(policy_test_support)
 tests_unit_policy_test_policy_contract_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
