@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <compare>
+#include <limits>
 #include <numeric>
 #include <tuple>
 
+#include "slurm_plugin/policy/engine/greedy.h"
 #include "slurm_plugin/policy/value.h"
 
 namespace ringrt::policy {
@@ -24,16 +26,59 @@ struct Growth {
     int to = 0;       // 0: no growth gains
 };
 
-// The best growth of a job from `from` GPUs, with at most `free` more.
-Growth best_growth(const Job &job, const Valuation &value, int from, int free) {
-    const int cap = std::min(job.gpus_max, std::max(job.gpus_cap, job.gpus_min));
-    const int most = std::min(cap, from + std::min(free, kAnySize - from));
-    const double here = from > 0 ? value.at(from) : 0;
+// The values of all sizes to which jobs may grow, computed once.
+class Values {
+  public:
+    Values(std::span<const Job> jobs, const Options &options) {
+        rows_.reserve(jobs.size());
+        values_.reserve(kUsualSizes * jobs.size());
+        for (const Job &job : jobs) add(job, Valuation(job, options));
+    }
+    [[nodiscard]] double at(std::size_t job, int gpus) const {
+        const Row &row = rows_[job];
+        if (gpus == 0) return 0;
+        return gpus == row.now ? row.value_now : value(row, row.ladder.level(gpus));
+    }
+    // The best growth of a job from `from` GPUs, with at most `free` more.
+    [[nodiscard]] Growth best_growth(std::size_t job, int from, int free) const;
+
+  private:
+    static constexpr std::size_t kUsualSizes = 8;
+    struct Row {
+        Ladder ladder;
+        int most = 1;  // to which it may grow
+        int now = 0;   // which may be off the ladder, or more than `most`
+        double value_now = 0;
+        std::size_t first = 0;  // index into values_
+    };
+
+    void add(const Job &job, const Valuation &valuation) {
+        const int most = std::max(job.gpus_min, std::min(job.gpus_max, job.gpus_cap));
+        rows_.push_back(
+            {.ladder = {job.gpus_min, std::max(most, std::min(job.gpus_max, job.gpus_now))},
+             .most = most,
+             .now = job.gpus_now,
+             .value_now = job.gpus_now > 0 ? valuation.at(job.gpus_now) : 0,
+             .first = values_.size()});
+        for (const int gpus : rows_.back().ladder.sizes()) values_.push_back(valuation.at(gpus));
+    }
+    [[nodiscard]] double value(const Row &row, int level) const {
+        return values_[row.first + static_cast<std::size_t>(level)];
+    }
+
+    std::vector<Row> rows_;
+    std::vector<double> values_;
+};
+
+Growth Values::best_growth(std::size_t job, int from, int free) const {
+    const Row &row = rows_[job];
+    const double here = from > 0 ? at(job, from) : 0;
     Growth best;
-    for (int to = from > 0 ? from : job.gpus_min; to <= most; to *= 2) {
-        const double gain = to > from ? (value.at(to) - here) / (to - from) : 0;
-        if (gain > best.gain) best = {.gain = gain, .to = to};
-        if (to > most / 2) break;
+    for (int level = from > 0 ? row.ladder.level(from) + 1 : 0;; ++level) {
+        const int64_t to = int64_t{row.ladder.min} << level;
+        if (to > row.most || to - from > free) break;
+        const double gain = (value(row, level) - here) / static_cast<double>(to - from);
+        if (gain > best.gain) best = {.gain = gain, .to = static_cast<int>(to)};
     }
     return best;
 }
@@ -58,9 +103,7 @@ class Selection {
     Selection(std::span<const Job> jobs, const Capacity &capacity, const Options &options);
     [[nodiscard]] bool runs(std::size_t job) const { return sizes_[job] > 0; }
     [[nodiscard]] bool must_pause(std::size_t job) const { return must_pause_[job]; }
-    [[nodiscard]] double value(std::size_t job, int gpus) const {
-        return gpus > 0 ? values_[job].at(gpus) : 0;
-    }
+    [[nodiscard]] double value(std::size_t job, int gpus) const { return values_.at(job, gpus); }
 
   private:
     struct Bid {
@@ -72,25 +115,29 @@ class Selection {
     };
 
     [[nodiscard]] double first_gain(std::size_t job) const {
-        return values_[job].at(jobs_[job].gpus_min) / jobs_[job].gpus_min;
+        return values_.at(job, jobs_[job].gpus_min) / jobs_[job].gpus_min;
     }
     void free_overcommitted_nodes(const Capacity &capacity);
     void start_in_order();
     void grow();
-    void bid(std::size_t job);
+    void grow_at_once(const std::vector<std::size_t> &growing);
+    [[nodiscard]] Growth growth(std::size_t job) const {
+        return values_.best_growth(job, sizes_[job], free_);
+    }
 
     std::span<const Job> jobs_;
-    std::vector<Valuation> values_;
+    Values values_;
     std::vector<bool> must_pause_;
     std::vector<int> sizes_;
     int free_;
-    std::vector<Bid> heap_;
 };
 
 Selection::Selection(std::span<const Job> jobs, const Capacity &capacity, const Options &options)
-    : jobs_(jobs), must_pause_(jobs.size()), sizes_(jobs.size()), free_(total_gpus(capacity)) {
-    values_.reserve(jobs.size());
-    for (const Job &job : jobs) values_.emplace_back(job, options);
+    : jobs_(jobs),
+      values_(jobs, options),
+      must_pause_(jobs.size()),
+      sizes_(jobs.size()),
+      free_(total_gpus(capacity)) {
     free_overcommitted_nodes(capacity);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         if (jobs[i].gpus_now > 0 && !can_have_none(jobs[i])) sizes_[i] = least_gpus(jobs[i]);
@@ -139,28 +186,54 @@ void Selection::start_in_order() {
     }
 }
 
-void Selection::bid(std::size_t job) {
-    const Growth growth = best_growth(jobs_[job], values_[job], sizes_[job], free_);
-    if (growth.to == 0) return;
-    heap_.push_back({growth.gain, jobs_[job].id, job, growth.to});
-    std::push_heap(heap_.begin(), heap_.end());
+// Grants all growths above the gain at which the GPUs run out. It is the same as granting them one
+// by one, in O(n).
+void Selection::grow_at_once(const std::vector<std::size_t> &growing) {
+    std::vector<Edge> edges;
+    for (const std::size_t i : growing) {
+        double least = std::numeric_limits<double>::infinity();
+        for (int size = sizes_[i];;) {
+            const Growth next = values_.best_growth(i, size, free_);
+            if (next.to == 0) break;
+            least = std::min(least, next.gain);
+            edges.push_back({.gain = least, .gpus = next.to - size});
+            size = next.to;
+        }
+    }
+    const int free = free_;
+    const double above = threshold(edges, free);
+    for (const std::size_t i : growing)
+        for (Growth next; (next = values_.best_growth(i, sizes_[i], free)).gain > above;) {
+            free_ -= next.to - sizes_[i];
+            sizes_[i] = next.to;
+        }
 }
 
 void Selection::grow() {
+    std::vector<std::size_t> growing;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
         const bool grows = sizes_[i] > 0 ? !jobs_[i].keeps_its_size() : can_have_none(jobs_[i]);
-        if (grows && !must_pause_[i]) bid(i);
+        if (grows && !must_pause_[i]) growing.push_back(i);
     }
-    while (!heap_.empty() && free_ > 0) {
-        std::pop_heap(heap_.begin(), heap_.end());
-        const Bid best = heap_.back();
-        heap_.pop_back();
+    if (free_ > 0) grow_at_once(growing);
+    std::vector<Bid> heap;
+    for (const std::size_t i : growing)
+        if (const Growth next = growth(i); next.to > 0)
+            heap.push_back({next.gain, jobs_[i].id, i, next.to});
+    std::make_heap(heap.begin(), heap.end());
+    while (!heap.empty() && free_ > 0) {
+        std::pop_heap(heap.begin(), heap.end());
+        const Bid best = heap.back();
+        heap.pop_back();
         int &size = sizes_[best.job];
         if (best.to - size <= free_) {
             free_ -= best.to - size;
             size = best.to;
         }
-        bid(best.job);
+        if (const Growth next = growth(best.job); next.to > 0) {
+            heap.push_back({next.gain, best.id, best.job, next.to});
+            std::push_heap(heap.begin(), heap.end());
+        }
     }
 }
 
@@ -200,16 +273,21 @@ class Chooser {
 
 template <class Runs>
 Candidate Chooser::candidate(Runs runs) const {
-    std::vector<Job> running;
     std::vector<std::size_t> where;
-    Candidate out;
-    for (std::size_t i = 0; i < jobs_.size(); ++i) {
-        out.allotments.push_back({.job_id = jobs_[i].id, .reason = Reason::paused});
-        if (can_have_none(jobs_[i]) && (selection_.must_pause(i) || !runs(i))) continue;
-        running.push_back(jobs_[i]);
-        where.push_back(i);
+    for (std::size_t i = 0; i < jobs_.size(); ++i)
+        if (!can_have_none(jobs_[i]) || (!selection_.must_pause(i) && runs(i))) where.push_back(i);
+    std::vector<Allotment> decided;
+    if (where.size() == jobs_.size()) {
+        decided = decide_(jobs_, capacity_, options_);
+    } else {
+        std::vector<Job> running;
+        running.reserve(where.size());
+        for (const std::size_t i : where) running.push_back(jobs_[i]);
+        decided = decide_(running, capacity_, options_);
     }
-    const std::vector<Allotment> decided = decide_(running, capacity_, options_);
+    Candidate out;
+    for (const Job &job : jobs_)
+        out.allotments.push_back({.job_id = job.id, .reason = Reason::paused});
     for (std::size_t k = 0; k < decided.size(); ++k) {
         const std::size_t i = where[k];
         out.allotments[i] = decided[k];

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "sim/engine/processor_time.h"
-#include "slurm_plugin/policy/engine/fast_doubling.h"
+#include "slurm_plugin/policy/doubling.h"
 #include "slurm_plugin/policy/engine/packing.h"
 #include "tools/ringsim/commands.h"
 
@@ -38,8 +38,8 @@ double shortest_ms(const std::vector<policy::Job> &jobs, const policy::Capacity 
     double shortest = 0;
     for (int i = 0; i < kTries; ++i) {
         const double start = processor_ms();
-        const auto decision =
-            policy::decide_doubling_fast(jobs, capacity, {.gain = policy::GainRule::short_first});
+        const auto decision = policy::decide_doubling_and_pause(
+            jobs, capacity, {.gain = policy::GainRule::short_first});
         const double spent = processor_ms() - start;
         if (i == 0 || spent < shortest) shortest = spent;
         if (decision.size() != jobs.size()) return -1;
@@ -64,19 +64,22 @@ void run_all_but_first(std::vector<policy::Job> &jobs,
 }  // namespace
 
 int run_scale() {
-    std::puts("    jobs       GPUs  all new ms  one new ms  us per job and log2(jobs)");
+    std::puts(
+        "    jobs       GPUs  all new ms  one new ms  us per job and log2(jobs)  may pause ms");
     for (const int count : {100, 1000, 10000, 30000, 100000}) {
         std::vector<policy::Job> jobs = random_jobs(count);
         const policy::Capacity capacity{
             .node_gpus = std::vector<int>(static_cast<std::size_t>(count) * kGpusPerJob / kNodeGpus,
                                           kNodeGpus)};
         const double fresh_ms = shortest_ms(jobs, capacity);
-        const auto decision =
-            policy::decide_doubling_fast(jobs, capacity, {.gain = policy::GainRule::short_first});
+        const auto decision = policy::decide_doubling_and_pause(
+            jobs, capacity, {.gain = policy::GainRule::short_first});
         run_all_but_first(jobs, decision, capacity);
         const double next_ms = shortest_ms(jobs, capacity);
-        std::printf("%8d %10d %11.2f %11.2f %10.3f\n", count, count * kGpusPerJob, fresh_ms,
-                    next_ms, 1000 * next_ms / (count * std::log2(count)));
+        for (policy::Job &job : jobs) job.may_pause = true;
+        const double pause_ms = shortest_ms(jobs, capacity);
+        std::printf("%8d %10d %11.2f %11.2f %26.3f %13.2f\n", count, count * kGpusPerJob, fresh_ms,
+                    next_ms, 1000 * next_ms / (count * std::log2(count)), pause_ms);
     }
     return 0;
 }

@@ -19,11 +19,6 @@ struct Bid {
     bool operator<(const Bid &o) const { return gain != o.gain ? gain < o.gain : rank > o.rank; }
 };
 
-struct Edge {
-    double gain = 0;  // the least on the path to here: it is granted no earlier
-    int gpus = 0;     // added
-};
-
 std::vector<Edge> all_edges(const SizeTable &table, const std::vector<Level> &levels) {
     std::vector<Edge> edges;
     edges.reserve(4 * levels.size());
@@ -58,8 +53,8 @@ long gpus_of(const Edge *begin, const Edge *end) {
     return std::accumulate(begin, end, 0L, [](long sum, const Edge &e) { return sum + e.gpus; });
 }
 
-// The gain above which all growths together add at most `free` GPUs. Growths equal to it are left
-// out.
+}  // namespace
+
 double threshold(std::vector<Edge> &edges, long free) {
     Edge *low = edges.data(), *high = low + edges.size();
     double above = std::numeric_limits<double>::infinity();
@@ -84,6 +79,8 @@ double threshold(std::vector<Edge> &edges, long free) {
     }
     return above;
 }
+
+namespace {
 
 // Grants all growths above this gain if they fit; otherwise grants none.
 void grow_at_once(const SizeTable &table, std::vector<Level> &levels, BlockBound &room,

@@ -24,4 +24,13 @@ namespace ringrt::policy {
 double grow(const SizeTable &table, std::vector<Level> &levels, BlockBound &room,
             double likely = std::numeric_limits<double>::infinity());
 
+struct Edge {         // one growth of a job
+    double gain = 0;  // the least on the path to here: it is granted no earlier
+    int gpus = 0;     // added
+};
+
+// The gain above which all growths together add at most `free` GPUs, in O(n). Growths equal to it
+// are left out. Reorders `edges`.
+[[nodiscard]] double threshold(std::vector<Edge> &edges, long free);
+
 }  // namespace ringrt::policy

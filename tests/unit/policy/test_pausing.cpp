@@ -43,6 +43,7 @@ std::vector<Job> random_jobs_to_pause(std::mt19937_64 &random, const Capacity &c
         job.may_pause = random() % 3 != 0;
         job.paused = job.gpus_now == 0 && random() % 2 == 0;
         job.pinned = random() % 10 == 0;
+        if (random() % 5 == 0) job.gpus_cap = 1 << (random() % 4);
         job.steps_left *= random() % 4 == 0 ? 100 : 1;
     }
     return jobs;
