@@ -41,6 +41,8 @@ struct RecordKey {
     bool (*read)(std::string_view value, Record &record);
 };
 
+inline constexpr std::size_t kRecordKeysMax = 64;
+
 // The last record of a kind in `text`. Unknown keys are skipped, because a newer version may have
 // written them; the first three of `keys` are required. nullopt if there is none, if it is longer
 // than `bytes_max`, or if a key is repeated or has an invalid value.
@@ -53,17 +55,17 @@ template <typename Record>
     std::string_view rest = text.substr(span->begin, span->end - span->begin);
     rest.remove_prefix(marker.size());
     Record record;
-    uint32_t seen = 0;  // one bit per key
+    uint64_t seen = 0;  // one bit per key
     while (const std::optional<Field> field = next_field(rest)) {
         const auto key = std::find_if(keys.begin(), keys.end(), [&](const RecordKey<Record> &k) {
             return k.name == field->key;
         });
         if (key == keys.end()) continue;
-        const uint32_t bit = 1U << (key - keys.begin());
+        const uint64_t bit = uint64_t{1} << (key - keys.begin());
         if ((seen & bit) != 0 || !key->read(field->value, record)) return std::nullopt;
         seen |= bit;
     }
-    constexpr uint32_t kRequired = 0b111;
+    constexpr uint64_t kRequired = 0b111;
     return (seen & kRequired) == kRequired ? std::optional(record) : std::nullopt;
 }
 

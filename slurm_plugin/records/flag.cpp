@@ -185,6 +185,11 @@ std::variant<int, FlagError> parse_grace(std::string_view text) {
     return static_cast<int>(*seconds);
 }
 
+std::variant<bool, FlagError> parse_pause(std::string_view text) {
+    if (text == "1") return true;
+    return error("--malleable-pause: expected no value, or SBATCH_MALLEABLE_PAUSE=1", text);
+}
+
 int most_on_ladder(GpuRange range, int most) {
     int64_t gpus = range.min;
     while (gpus * 2 <= std::min(range.max, most)) gpus *= 2;

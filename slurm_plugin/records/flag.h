@@ -29,6 +29,8 @@ struct FlagError {
 // The signal's number, 1..64. Signals that others may send to the job are rejected.
 [[nodiscard]] std::variant<int, FlagError> parse_signal(std::string_view text);
 [[nodiscard]] std::variant<int, FlagError> parse_grace(std::string_view text);  // seconds, 1..86400
+// Whether the job may be paused: "1" for the flag, which takes no value.
+[[nodiscard]] std::variant<bool, FlagError> parse_pause(std::string_view text);
 
 // The largest size of the range that is at most `most`; 0: MIN is larger.
 [[nodiscard]] int most_on_ladder(GpuRange range, int most);

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view kIntentMarker = "malleable/1";
 constexpr std::string_view kTaskPerNode = "node";
-constexpr std::array<std::string_view, 4> kStates{"queued", "released", "running", "asked"};
+constexpr std::array<std::string_view, 5> kStates{"queued", "released", "running", "asked",
+                                                  "paused"};
 
 constexpr int64_t kDurationMax = 999'999'999;  // seconds, 31 years
 constexpr int64_t kCountMax = 999'999;
@@ -87,6 +88,7 @@ constexpr std::array kAll{
                   Intent &i) { return read_into(v, 0, UINT32_MAX, i.exclusions_checksum); }},
     Key{"mail",
         [](std::string_view v, Intent &i) { return read_into(v, 0, kRunMailsAll, i.own_mails); }},
+    Key{"pause", [](std::string_view v, Intent &i) { return read_into(v, 0, 1, i.pause); }},
     Key{"live", [](std::string_view v, Intent &i) { return read_into(v, 0, 1, i.live); }},
     Key{"keep", [](std::string_view v, Intent &i) { return read_into(v, 0, kGpusMax, i.keep); }},
     Key{"good", [](std::string_view v, Intent &i) { return read_into(v, 0, kGpusMax, i.good); }},
@@ -98,6 +100,7 @@ constexpr std::array kAll{
             return true;
         }},
 };
+static_assert(kAll.size() <= kRecordKeysMax);
 }  // namespace intent_keys
 
 // A later key that does not fit is left out. With the bounds above only `why` can fail to fit,
@@ -154,6 +157,7 @@ std::string format_intent(const Intent &intent) {
     if (intent.own_nice) append_int(out, "nice", std::clamp(*intent.own_nice, -kNiceMax, kNiceMax));
     append_nonzero(out, "off", intent.exclusions_checksum, UINT32_MAX);
     append_nonzero(out, "mail", intent.own_mails, kRunMailsAll);
+    if (intent.pause) append_int(out, "pause", 1);
     if (intent.live) append_int(out, "live", 1);
     append_nonzero(out, "keep", std::max(0, intent.keep), kGpusMax);
     append_nonzero(out, "good", std::max(0, intent.good), kGpusMax);

@@ -19,7 +19,7 @@
 
 namespace ringrt::records {
 
-inline constexpr std::size_t kRecordBytesMax = 386;
+inline constexpr std::size_t kRecordBytesMax = 394;
 
 // Mails that Slurm sends about each run of a job, not about its end: any of these bits.
 using RunMails = uint8_t;
@@ -33,7 +33,8 @@ enum class IntentState : uint8_t {
     queued,    // not sized yet: a new job (written by job_submit)
     released,  // sized; Slurm may start it
     running,   // running at its size, not asked
-    asked,     // signalled to save and requeue; `target` is the size to restart with
+    asked,     // signalled to save and requeue; `target` is the size to restart with, 0 to pause
+    paused,    // it has left its GPUs and waits with its MIN until `begin_s`, which is renewed
 };
 
 // The layout of a job's ranks on its nodes, the same at every size, from its script's header.
@@ -61,7 +62,8 @@ struct Intent {
     int target = 0;               // size set or asked for but not running yet (0: none)
     double since_s = 0;           // Unix time of the last change of state
     double asked_s = 0;           // Unix time at which the present resize was asked (0: none)
-    int64_t begin_s = 0;          // earliest start requested at submission (0: none)
+    int64_t begin_s = 0;          // earliest start: requested at submission, or set while it is
+                                  // paused (0: none)
     int64_t start_s = 0;          // start of the present run (0: not running, or counted in used_s)
     int64_t limit_s = 0;          // time limit over all runs (0: not known yet, -1: unlimited)
     bool limit_by_slurm = false;  // no --time: Slurm chooses at each start, until one is set here
@@ -78,7 +80,8 @@ struct Intent {
     uint32_t exclusions_checksum = 0;
     // Mails that the user gets again after the present resize; 0: none are suppressed.
     RunMails own_mails = 0;
-    bool live = false;  // its program is resized in place (doc/live.md)
+    bool pause = false;  // its user allows pauses (doc/pausing.md)
+    bool live = false;   // its program is resized in place (doc/live.md)
     int keep =
         0;  // GPUs that it is asked to keep, and to give up its other nodes in place (0: none)
     // The previous size (0: none, or not known), and the size at which the job failed soon after a

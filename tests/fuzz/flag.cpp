@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// --malleable, --malleable-signal, --malleable-grace.
+// --malleable, --malleable-signal, --malleable-grace, --malleable-pause.
 #include "slurm_plugin/records/flag.h"
 
 #include "tests/fuzz/fuzz.h"
@@ -37,5 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const auto grace = parse_grace(text);
     if (const int *seconds = value_of(grace))
         expect(*seconds >= 1 && *seconds <= 86400, "a grace time from 1 s to 1 day");
+    const auto pause = parse_pause(text);
+    if (const bool *may_pause = value_of(pause)) expect(*may_pause, "no value is a no");
     return 0;
 }

@@ -20,10 +20,10 @@ std::string range_error(std::string_view text) {
 }
 
 template <typename Value>
-int accepted(const std::variant<Value, FlagError> &result) {
+Value accepted(const std::variant<Value, FlagError> &result) {
     const FlagError *error = std::get_if<FlagError>(&result);
     ck_assert_msg(error == nullptr, "%s", error ? error->message.c_str() : "");
-    return std::get<int>(result);
+    return std::get<Value>(result);
 }
 
 bool is_one_line(const std::string &text) {
@@ -44,7 +44,7 @@ Intent random_intent(std::mt19937_64 &random) {
     i.grace_s = 1 + static_cast<int>(upto(86399));
     i.layout.gpus_per_node = upto(1) ? static_cast<int>(upto(kGpusMax)) : 0;
     i.layout.task_per_node = upto(1) != 0;
-    i.state = static_cast<IntentState>(upto(3));
+    i.state = static_cast<IntentState>(upto(4));
     i.resize_id = static_cast<uint32_t>(random());
     i.gpus = static_cast<int>(upto(kGpusMax));
     i.target = static_cast<int>(upto(kGpusMax));
@@ -66,6 +66,7 @@ Intent random_intent(std::mt19937_64 &random) {
     if (upto(1) != 0) i.own_nice = upto(2'000'000) - 1'000'000;
     i.exclusions_checksum = upto(1) ? static_cast<uint32_t>(random()) : 0;
     i.own_mails = static_cast<uint8_t>(upto(3));
+    i.pause = upto(1) != 0;
     i.good = static_cast<int>(upto(64));
     i.bad = static_cast<int>(upto(64));
     i.why = upto(1) ? "best_gain" : "";
@@ -98,8 +99,8 @@ void expect_equal(const Intent &a, const Intent &b) {
     ck_assert(a.own_nice == b.own_nice);
     ck_assert_uint_eq(a.exclusions_checksum, b.exclusions_checksum);
     ck_assert_uint_eq(a.own_mails, b.own_mails);
-    ck_assert_int_eq(a.good, b.good);
-    ck_assert_int_eq(a.bad, b.bad);
+    ck_assert_int_eq(a.pause, b.pause);
+    ck_assert(a.good == b.good && a.bad == b.bad);
     // The reason is the only key that is left out of a full record.
     if (!b.why.empty() || format_intent(b).size() + a.why.size() + 5 <= kRecordBytesMax)
         EXPECT_TEXT(b.why, a.why);
@@ -253,6 +254,7 @@ TEST(intent_of_extremes_stays_bounded) {
              .own_nice = INT64_MIN,
              .exclusions_checksum = UINT32_MAX,
              .own_mails = 255,
+             .pause = true,
              .good = INT32_MAX,
              .bad = INT32_MAX,
              .why = "abcdefghijklmnopqrstuvwx"};
