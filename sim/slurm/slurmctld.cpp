@@ -121,6 +121,7 @@ void apply(JobRecord &job, const controller::PendingUpdate &update, int64_t own_
         job.nice = *update.nice;
     else if (update.first_in_queue && job.nice == own_nice)
         job.nice -= kLentNice;
+    if (update.run_mails) job.run_mails = *update.run_mails;
     if (update.excluded_nodes) job.excluded_nodes = *update.excluded_nodes;
     if (!update.admin_comment.empty()) set_admin_comment(job, update.admin_comment);
 }

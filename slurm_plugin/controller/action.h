@@ -22,6 +22,8 @@ struct Action {
         ask,         // write the intent, then signal
         signal,      // signal again
         release,     // update the pending job: size, time limit, start time, intent
+        pause,       // update the pending job: the same, with a later start time
+        renew,       // update the paused job: start time, intent
         make_rigid,  // remove the intent: the job is rigid from now on
         extend,      // submit one extension for each of `doublings`
         dismiss,     // note in the record of each of `leaving` that it is asked, then signal it
@@ -42,7 +44,7 @@ struct Action {
     };
     Kind kind = Kind::nothing;
     records::Intent intent;      // written alone (note, call_off, ask) or with the update
-    PendingUpdate update;        // release
+    PendingUpdate update;        // release, pause, renew
     std::optional<Event> event;  // logged after the action; its time and job are filled in then
     uint32_t extension = 0;      // signal_extension, cancel_extension: its job ID
     std::vector<Doubling> doublings;

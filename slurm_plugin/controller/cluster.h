@@ -248,6 +248,7 @@ struct PendingUpdate {
     // (lent_exclusions.h).
     std::optional<std::vector<int>> excluded_nodes;
     std::optional<int64_t> nice;
+    std::optional<records::RunMails> run_mails;
     std::string admin_comment;
 };
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "slurm_plugin/controller/deferral.h"
+#include "slurm_plugin/controller/pausing.h"
 #include "slurm_plugin/controller/reach.h"
 #include "slurm_plugin/controller/text.h"
 
@@ -19,16 +20,14 @@ constexpr int kUpdatesPerPass = 64;  // keeps a pass short when many jobs arrive
 constexpr double kMissedPoll_s = 3;  // a node may be lost and return between two polls
 constexpr double kGapMost_s = 10;    // longer than any stop and restart
 
-bool is_growth(const Target &target) { return target.allotment.gpus > target.job.gpus_now; }
-
 // Shrinks first, because growths need the GPUs that they free. Then by gain.
 std::vector<std::size_t> order_of_work(const Plan &plan) {
     std::vector<std::size_t> order(plan.targets.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         const Target &x = plan.targets[a], &y = plan.targets[b];
-        if (is_growth(x) != is_growth(y)) return is_growth(y);
-        return is_growth(x) && x.allotment.gain_s_per_gpu > y.allotment.gain_s_per_gpu;
+        if (x.is_growth() != y.is_growth()) return y.is_growth();
+        return x.is_growth() && x.allotment.gain_s_per_gpu > y.allotment.gain_s_per_gpu;
     });
     return order;
 }
@@ -89,10 +88,10 @@ double Controller::round(double now_s) {
     return carry_out_plan(now_s);
 }
 
-// No work was left, and the next decision is not due. With thousands of pending jobs a pass costs
-// tens of milliseconds, so a pass that would find the same again is skipped.
+// No work was left, and nothing is due. With thousands of pending jobs a pass costs tens of
+// milliseconds, so a pass that would find the same again is skipped.
 bool Controller::is_quiet(double now_s) const {
-    return settled_version_ != 0 && !recovery_.is_due(now_s) &&
+    return settled_version_ != 0 && !recovery_.is_due(now_s) && now_s < renewal_s_ &&
            !clock_.is_over(options_.interval_s, now_s);
 }
 
@@ -107,7 +106,8 @@ double Controller::observe_failed(double now_s, RpcStatus status) {
 }
 
 void Controller::collect_jobs(double now_s) {
-    statistics_.waiting = statistics_.gpus_held = statistics_.gpus_borrowed = 0;
+    statistics_.waiting = statistics_.paused = statistics_.gpus_held = statistics_.gpus_borrowed =
+        0;
     in_flight_ = {};
     std::vector<Event> events;
     for (const JobRecord &record : observation_.jobs)
@@ -151,6 +151,7 @@ void Controller::count(const MalleableJob &job, const JobTracker &tracker, doubl
         in_flight_.add(job.record->user_id, is_silent(job, now_s));
     if (!holds_gpus(job.stage)) {
         ++statistics_.waiting;
+        statistics_.paused += job.stage == Stage::paused;
         return;
     }
     const int gpus = job.record->gpus_requested;
@@ -202,6 +203,7 @@ double Controller::carry_out_plan(double now_s) {
     statistics_.in_flight = in_flight_.count();
     statistics_.breaker_until_s = executor_.breaker().all().until_s();
     if (!fast && updates == 0 && reachable) settled_version_ = observation_.version;
+    renewal_s_ = first_renewal_s(jobs_);
     return now_s + (fast || updates > 0 ? options_.busy_poll_s : options_.idle_poll_s);
 }
 

@@ -84,6 +84,7 @@ class Controller {
     DecisionClock clock_;
     uint64_t settled_version_ = 0;  // state in which nothing was left to do; 0: there is work
     InFlight in_flight_;            // as of this pass
+    double renewal_s_ = 0;          // when the start time of a paused job is to be renewed
     double observed_s_ = 0;         // last observation
     double gap_end_s_ = 0;          // end of the last gap in the polls
     int failures_ = 0;              // failed observations in a row

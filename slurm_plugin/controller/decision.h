@@ -28,6 +28,8 @@ struct Target {
     std::vector<int>
         excluded_nodes;  // of a requeued job: nodes that it must not use (lent_exclusions.h)
     uint32_t excluded_checksum = 0;  // their checksum
+
+    [[nodiscard]] bool is_growth() const { return allotment.gpus > job.gpus_now; }
 };
 
 struct Plan {

@@ -10,10 +10,10 @@ namespace ringrt::controller {
 
 namespace {
 
-constexpr std::array<std::string_view, 15> kKinds{
-    "released", "downsized",  "asked",         "requeued",      "started",
-    "resized",  "called_off", "user_override", "launch_failed", "ended",
-    "lost",     "refused",    "extension",     "dry_run",       "error",
+constexpr std::array<std::string_view, 17> kKinds{
+    "released",   "downsized",     "asked",         "requeued", "started", "resized",
+    "called_off", "user_override", "launch_failed", "ended",    "lost",    "refused",
+    "paused",     "resumed",       "extension",     "dry_run",  "error",
 };
 
 constexpr std::array<std::string_view, 8> kOutcomes{

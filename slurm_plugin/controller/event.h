@@ -24,6 +24,8 @@ enum class EventKind : uint8_t {
     ended,          // the job finished, or is no longer listed
     lost,           // the job ended while it was asked
     refused,        // Slurm refused an update
+    paused,         // it left its GPUs and is pending until its pause ends
+    resumed,        // its pause ended: it was released
     extension,      // in place: an extension was submitted, signalled to leave, or cancelled
     dry_run,        // mode observe: the job would have been asked
     error,          // Slurm does not answer (job_id 0)

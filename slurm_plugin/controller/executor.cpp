@@ -21,6 +21,8 @@ RpcStatus Executor::write(const MalleableJob &job, const Action &action) {
     const JobRecord &record = *job.record;
     switch (action.kind) {
         case Kind::release:
+        case Kind::pause:
+        case Kind::renew:
             return cluster_.update_pending(record.id, action.update);
         case Kind::make_rigid:
             return cluster_.write_intent(record.id, records::without_intent(record.admin_comment),
@@ -140,7 +142,8 @@ void Executor::note_success(const MalleableJob &job, const Action &action, JobTr
         statistics_.restart_s += action.event->gap_s;
         statistics_.restart_gpu_s += action.event->gap_s * action.event->from;
     }
-    if (action.event->kind == EventKind::resized) {
+    if (action.event->kind == EventKind::paused) ++statistics_.pauses;
+    if (action.event->kind == EventKind::resized || action.event->kind == EventKind::paused) {
         if (action.event->to > action.event->from) tracker.growth.succeeded();
         count(&ResizeCounts::resized, job.intent.why);
         breaker_.succeeded(job.record->user_id);
@@ -152,7 +155,7 @@ void Executor::note_success(const MalleableJob &job, const Action &action, JobTr
 void Executor::note_refusal(const MalleableJob &job, const Action &action, JobTracker &tracker,
                             const Options &options, double now_s) {
     count(&ResizeCounts::refused, action.intent.why);
-    if (action.kind == Kind::release) {
+    if (action.kind == Kind::release || action.kind == Kind::pause || action.kind == Kind::renew) {
         // Next a smaller size, then none; finally the start time that is already set applies.
         const auto &size = action.update.size;
         tracker.update_pause.until(now_s + (size ? options.idle_poll_s : kRefusedWait_s));

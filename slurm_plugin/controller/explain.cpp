@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "slurm_plugin/controller/explain.h"
 
+#include <algorithm>
+
 #include "slurm_plugin/controller/deferral.h"
 #include "slurm_plugin/controller/shared_limit.h"
 #include "slurm_plugin/controller/text.h"
@@ -23,11 +25,13 @@ struct Scene {
 std::string under_way(const MalleableJob &job, double now_s, const Options &options) {
     if (!job.is_resizing()) return {};
     const std::string since = seconds_text(age_s(job.intent.asked_s, now_s)) + " ago";
-    if (is_waiting(job.stage))
-        return "signalled " + since + ", requeued to restart with " + gpus_text(job.intent.target);
-    return "signalled " + since + " to save and restart with " + gpus_text(job.intent.target) +
-           " instead of " + std::to_string(job.record->gpus_requested) + "; called off after " +
-           seconds_text(options.grace_of(job.intent.grace_s));
+    const bool pauses = job.intent.target == 0;
+    const std::string next =
+        pauses ? std::string("pause") : "restart with " + gpus_text(job.intent.target);
+    if (is_waiting(job.stage)) return "signalled " + since + ", requeued to " + next;
+    return "signalled " + since + " to save and " + next +
+           (pauses ? "" : " instead of " + std::to_string(job.record->gpus_requested)) +
+           "; called off after " + seconds_text(options.grace_of(job.intent.grace_s));
 }
 
 std::string what_limit(const Limit &limit, const std::string &whose, const Scene &scene) {
@@ -83,11 +87,19 @@ std::string what_limits(const MalleableJob &job, const Target &target, const Job
     return text;
 }
 
+std::string paused_text(const MalleableJob &job, const Scene &scene) {
+    const double for_s = age_s(job.intent.since_s, scene.now_s);
+    return "; paused " + seconds_text(for_s) + " ago; in at most " +
+           seconds_text(std::max(0.0, scene.options.pause_longest_s - for_s)) +
+           " it is pending like any other job again";
+}
+
 std::string explain_waiting(const MalleableJob &job, const Target &target,
                             const JobTracker &tracker, const Scene &scene) {
     const std::string text =
         policy::explain(target.job, target.allotment, policy_options(scene.options)) +
         what_limits(job, target, tracker, scene);
+    if (job.stage == Stage::paused) return text + paused_text(job, scene);
     if (job.stage == Stage::eligible)
         return "released with " + gpus_text(job.record->gpus_requested) +
                ", waits for Slurm to start it; " + text;

@@ -184,7 +184,8 @@ void match_free(const Observation &observation, const Pool &pool,
     for (const std::size_t i : pool.jobs) {
         if (targets[i].job.id == 0) continue;
         if (is_waiting(jobs[i].stage)) {
-            if (jobs[i].stage != Stage::held_back) waiting.push_back(i);
+            const bool stays_away = targets[i].job.paused && targets[i].allotment.gpus == 0;
+            if (jobs[i].stage != Stage::held_back && !stays_away) waiting.push_back(i);
         } else if (targets[i].moves_for != 0) {
             moving.push_back(i);
         } else if (!targets[i].job.pinned && targets[i].allotment.gpus > targets[i].job.gpus_now) {

@@ -7,6 +7,7 @@
 
 #include "slurm_plugin/controller/lent_settings.h"
 #include "slurm_plugin/controller/live_resize.h"
+#include "slurm_plugin/controller/pausing.h"
 #include "slurm_plugin/controller/probation.h"
 #include "slurm_plugin/controller/text.h"
 #include "slurm_plugin/controller/time_limit.h"
@@ -76,6 +77,7 @@ Action note_start(const MalleableJob &job, const PassContext &pass) {
     intent.since_s = pass.now_s;
     intent.asked_s = 0;
     note_times(record, intent);
+    intent.begin_s = 0;
     intent.run = record.restarts;
     intent.base_step = -1;
     intent.keep = 0;
@@ -104,8 +106,9 @@ Action call_off(const MalleableJob &job, const PassContext &pass, const char *ca
     action.settings = restore_settings(*job.record, action.intent);
     action.event =
         event_of(EventKind::called_off, job.intent, job.intent.gpus, job.intent.target,
-                 "resize to " + gpus_text(job.intent.target) + " called off: " + why +
-                     "; the job continues with " + gpus_text(job.record->gpus_requested));
+                 (job.intent.target > 0 ? "resize to " + gpus_text(job.intent.target) : "pause") +
+                     " called off: " + why + "; the job continues with " +
+                     gpus_text(job.record->gpus_requested));
     return action;
 }
 
@@ -130,8 +133,11 @@ Action ask(const MalleableJob &job, const Target &target, const PassContext &pas
     intent.why = to_string(target.allotment.reason);
     ++intent.resize_id;
     action.settings = suppress_mails(*job.record, intent);
-    std::string text = "signalled to save and restart with " + gpus_text(intent.target);
-    if (intent.target != intent.gpus) text += " instead of " + std::to_string(intent.gpus);
+    std::string text = intent.target > 0
+                           ? "signalled to save and restart with " + gpus_text(intent.target)
+                           : "signalled to save and pause: it has " + gpus_text(intent.gpus);
+    if (intent.target > 0 && intent.target != intent.gpus)
+        text += " instead of " + std::to_string(intent.gpus);
     if (target.moves_for != 0)
         text += " on other nodes: job " + std::to_string(target.moves_for) + " needs its nodes";
     action.event = event_of(EventKind::asked, intent, intent.gpus, intent.target, std::move(text));
@@ -156,7 +162,8 @@ Action ask_if_worth_it(const MalleableJob &job, const Target &target, const Pass
         heard && note_report(record, *heard, pass.now_s, note.intent))
         return note;
     const int wanted = target.allotment.gpus;
-    const bool is_worth_it = target.job.id != 0 && !target.job.pinned && wanted > 0 &&
+    const bool may_get = wanted > 0 || target.job.may_pause;
+    const bool is_worth_it = target.job.id != 0 && !target.job.pinned && may_get &&
                              (wanted != record.gpus_requested || target.moves_for != 0);
     if (is_worth_it && pass.may_ask && target.placeable_gpus == wanted && !target.gap_contended)
         return ask(job, target, pass);
@@ -214,12 +221,15 @@ Action next_action(const MalleableJob &job, const Target &target, const JobTrack
     if (tracker.probation && must_narrow(job, *tracker.probation))
         return narrow_range(job, *tracker.probation);
     if (is_waiting(job.stage) && is_resize_over(job, tracker, pass.now_s)) return end_resize(job);
-    if ((job.stage == Stage::unsized || job.stage == Stage::eligible) && target.pool < 0) return {};
+    if (is_waiting(job.stage) && target.pool < 0) return {};
     switch (job.stage) {
         case Stage::unsized:
+            if (is_to_be_paused(job, target)) return pause(job, tracker, pass);
             return size_and_release(job, target, tracker, pass, options);
         case Stage::eligible:
             return downsize_if_stuck(job, target, tracker, pass, options);
+        case Stage::paused:
+            return resume_or_renew(job, target, tracker, pass, options);
         case Stage::starting:
             return note_start(job, pass);
         case Stage::running:

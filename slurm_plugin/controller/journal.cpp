@@ -41,7 +41,19 @@ constexpr std::array kKeys{
         }},
 };
 
+// The job left its run, or is pending: what comes next is about another run.
+bool ends_run(std::string_view kind) {
+    constexpr std::array kKinds{EventKind::released, EventKind::downsized, EventKind::requeued,
+                                EventKind::paused, EventKind::resumed};
+    return std::ranges::any_of(kKinds, [&](EventKind one) { return kind == to_string(one); });
+}
+
+// A slurmctld that was killed may show a job as running that has ended. What a controller then
+// notes about that run does not make its end unknown.
 void add(const Entry &entry, Journal &journal) {
+    const bool is_end =
+        entry.kind == to_string(EventKind::ended) || entry.kind == to_string(EventKind::lost);
+    if (journal.ended.contains(entry.job_id) && !is_end && !ends_run(entry.kind)) return;
     journal.ended.erase(entry.job_id);
     const bool asked = entry.kind == to_string(EventKind::asked);
     if (asked) journal.asked_s[entry.job_id] = entry.time_s;
@@ -51,8 +63,7 @@ void add(const Entry &entry, Journal &journal) {
         journal.asked_s.erase(entry.job_id);
         journal.under_way_s.erase(entry.job_id);
     }
-    if (entry.kind == to_string(EventKind::ended) || entry.kind == to_string(EventKind::lost))
-        journal.ended[entry.job_id] = {entry.time_s, *entry.outcome == Outcome::completed};
+    if (is_end) journal.ended[entry.job_id] = {entry.time_s, *entry.outcome == Outcome::completed};
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ struct Journal {
     std::map<uint32_t, double> asked_s;      // jobs in a resize at the end, and since when
     std::map<uint32_t, double> under_way_s;  // jobs last asked or requeued, and when
     bool continues = false;            // slurmctld was not killed: it only reread its configuration
-    std::map<uint32_t, Ending> ended;  // jobs that have not restarted since
+    std::map<uint32_t, Ending> ended;  // jobs that were not pending since
 };
 
 // The event's line, without the newline; empty: a restart does not need it (a dry run, or an event

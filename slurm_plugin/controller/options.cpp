@@ -15,7 +15,8 @@ namespace ringrt::controller {
 namespace {
 
 using Member = std::variant<double Options::*, int Options::*, Mode Options::*, Reclaim Options::*,
-                            Resize Options::*, std::string Options::*, const policy::Param *>;
+                            Resize Options::*, Pausing Options::*, std::string Options::*,
+                            const policy::Param *>;
 
 struct Row {
     Parameter parameter;
@@ -64,6 +65,15 @@ void add_policy_params(std::vector<Row> &rows) {
                 rows.push_back(
                     {{param.name, ParameterType::number, param.low, param.high, "", param.help},
                      &param});
+}
+
+void add_pause_rows(std::vector<Row> &table) {
+    table.push_back(choice("pause", &Options::pause, "asked|never|all",
+                           "Which running jobs may be paused: those submitted with "
+                           "--malleable-pause, none, or all malleable jobs"));
+    table.push_back(seconds("pause_longest_s", &Options::pause_longest_s, 0, 604800,
+                            "Time after which a paused job takes its place among the pending jobs "
+                            "again"));
 }
 
 void add_live_rows(std::vector<Row> &table) {
@@ -128,6 +138,7 @@ std::vector<Row> all_rows() {
             "reclaim", &Options::reclaim, "any|higher-priority",
             "Which pending rigid jobs get back the GPUs that malleable jobs hold above their MIN"),
     };
+    add_pause_rows(table);
     add_live_rows(table);
     add_policy_params(table);
     return table;
@@ -216,6 +227,9 @@ struct SetChoice {
     }
     bool operator()(Resize Options::*m) const {
         return options.*m = static_cast<Resize>(index), true;
+    }
+    bool operator()(Pausing Options::*m) const {
+        return options.*m = static_cast<Pausing>(index), true;
     }
     bool operator()(std::string Options::*m) const { return options.*m = text, true; }
     template <typename Other>

@@ -17,6 +17,7 @@ namespace ringrt::controller {
 enum class Mode : uint8_t { act, observe, off, detach };
 enum class Reclaim : uint8_t { any, higher_priority };
 enum class Resize : uint8_t { requeue, live };
+enum class Pausing : uint8_t { asked, never, all };
 
 struct Options {
     Mode mode = Mode::observe;  // changes nothing until the site sets another mode
@@ -41,6 +42,8 @@ struct Options {
     double restart_s = 10;            // assumed restart cost until the job's own is measured
     Resize resize = Resize::requeue;  // how jobs are resized
     std::string extension_partition, extension_qos;  // for extensions; empty: as their base
+    Pausing pause = Pausing::asked;                  // which jobs may be paused (doc/pausing.md)
+    double pause_longest_s = 14400;  // then a paused job is pending like any other again
     Reclaim reclaim = Reclaim::any;  // which pending rigid jobs get borrowed GPUs back
     std::map<std::string, double, std::less<>> policy_params;  // declared by policies, if set
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "slurm_plugin/controller/pausing.h"
 #include "slurm_plugin/controller/reach.h"
 #include "slurm_plugin/controller/shared_limit.h"
 #include "slurm_plugin/controller/speed.h"
@@ -70,6 +71,8 @@ policy::Job policy_job(const MalleableJob &malleable, const JobTracker &tracker,
                     .gpus_max = malleable.intent.gpus_max,
                     .submit_s = record.submit_s,
                     .priority = record.priority};
+    job.may_pause = may_pause(malleable, options);
+    job.paused = gave_up_its_place(malleable, now_s, options);
     if (tracker.ceiling.holds(now_s)) job.gpus_cap = tracker.ceiling.gpus();
     add_telemetry(malleable, tracker.application, options, job);
     cap_if_live(malleable, tracker, now_s, options, job);

@@ -37,6 +37,7 @@ struct Giver {
     Amounts left;                 // of what it gives, not yet promised
 
     [[nodiscard]] Amounts holds(int gpus) const {
+        if (gpus == 0) return {};  // it pauses
         const records::Layout &layout = job->intent.layout;
         const int nodes = records::nodes_of(layout, gpus, gpus_per_node);
         const int tasks = records::tasks_of(layout, gpus, nodes);
@@ -81,7 +82,7 @@ std::vector<Giver> givers(const std::vector<MalleableJob> &jobs, double now_s, P
                                       (job.is_resizing() || job.intent.resizes > 0) &&
                                       age_s(job.intent.since_s, now_s) < kRescheduled_s};
         const int wanted = target.job.pinned ? target.job.gpus_now : target.allotment.gpus;
-        if (wanted > 0 && wanted < giver.size && !is_silent(job, now_s)) giver.shrink_to(wanted);
+        if (wanted < giver.size && !is_silent(job, now_s)) giver.shrink_to(wanted);
         out.push_back(giver);
     }
     return out;

@@ -12,8 +12,8 @@ using records::IntentState;
 namespace {
 
 constexpr std::array<std::string_view, kStages> kStageNames{
-    "held_back", "unsized",   "eligible",   "starting", "running",
-    "signalled", "suspended", "completing", "ended",
+    "held_back", "unsized",   "eligible",  "paused",     "starting",
+    "running",   "signalled", "suspended", "completing", "ended",
 };
 
 // Slurm rounds times to whole seconds and reads its clock several times.
@@ -28,9 +28,11 @@ double requeue_delay_end_s(const JobRecord &record, const Holds &holds) {
 // update. In the last case the intent is released, but the size differs or, if a hold came while
 // Slurm applied the update (22.05), the start time is still that of the requeue.
 bool is_unsized(const JobRecord &record, const Intent &intent, SlurmHold hold, const Holds &holds) {
-    if (intent.state != IntentState::released) return true;
-    if (hold == SlurmHold::launch_failed) return true;
+    const bool is_sized =
+        intent.state == IntentState::released || intent.state == IntentState::paused;
+    if (!is_sized || hold == SlurmHold::launch_failed) return true;
     if (intent.run != record.restarts) return true;
+    if (intent.state == IntentState::paused) return false;
     if (record.begin_s <= intent.since_s + kUpdateSlack_s) return false;
     const double delay_end_s = requeue_delay_end_s(record, holds);
     const bool still_delayed =
@@ -47,10 +49,20 @@ bool is_own_start_time(const JobRecord &record, const Intent &intent, const Hold
     return record.begin_s <= requeue_delay_end_s(record, holds) + kRequeueSlack_s;
 }
 
-bool is_held_back(const JobRecord &record, const Intent &intent, SlurmHold hold, bool unsized,
-                  const Holds &holds, double now_s) {
-    if (record.pending_reason == PendingReason::held && hold == SlurmHold::none) return true;
-    if (record.pending_reason == PendingReason::dependency) return true;
+// Its start time is the one that the pause set, and still ahead.
+bool is_paused(const JobRecord &record, const Intent &intent, bool unsized, double now_s) {
+    return intent.state == IntentState::paused && !unsized && record.begin_s > now_s &&
+           std::abs(record.begin_s - static_cast<double>(intent.begin_s)) <= kStartSlack_s;
+}
+
+bool is_blocked(const JobRecord &record, SlurmHold hold) {
+    return (record.pending_reason == PendingReason::held && hold == SlurmHold::none) ||
+           record.pending_reason == PendingReason::dependency;
+}
+
+// By its start time.
+bool begins_later(const JobRecord &record, const Intent &intent, bool unsized, const Holds &holds,
+                  double now_s) {
     if (record.begin_s <= now_s) return false;
     if (!unsized) return record.begin_s > now_s + kStartSlack_s;  // set after the release
     const bool user_begins_later =
@@ -81,7 +93,9 @@ Stage stage_of(const JobRecord &record, const Intent &intent, SlurmHold hold, co
             break;
     }
     const bool unsized = is_unsized(record, intent, hold, holds);
-    if (is_held_back(record, intent, hold, unsized, holds, now_s)) return Stage::held_back;
+    if (is_blocked(record, hold)) return Stage::held_back;
+    if (is_paused(record, intent, unsized, now_s)) return Stage::paused;
+    if (begins_later(record, intent, unsized, holds, now_s)) return Stage::held_back;
     return unsized ? Stage::unsized : Stage::eligible;
 }
 

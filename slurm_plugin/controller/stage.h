@@ -19,20 +19,27 @@ namespace ringrt::controller {
 //                │                                       ┌────(called off)────┐ ▼
 //           completing ◄──(it requeues itself)── signalled ◄──(intent, signal)── running
 //
+//   A pause is a resize to 0 GPUs (doc/pausing.md):
+//     unsized ──(MIN, start time in a while)──► paused ──(size, start now)──► eligible
+//                                               │    ▲ the start time is renewed
+//                                               └────┘
+//
 //   Transitions that the controller does not cause:
 //     starting, running, signalled ──► completing             user requeue, lost node, end of the job
 //     starting, running, signalled ──► suspended              by an administrator or gang scheduling;
 //     suspended ──► starting, running, completing             its resize is called off meanwhile
-//     completing, unsized, eligible ──► held_back             a hold, a dependency, a later start time
-//     held_back ──► unsized, eligible
+//     completing, unsized, eligible, paused ──► held_back     a hold, a dependency, a later start time
+//     held_back ──► unsized, eligible, paused
+//     paused ──► eligible, starting                           its start time passed, or its user set it to now
 //     unsized ──► starting                                    Slurm's own start delay has expired
-//     completing, held_back, unsized, eligible ──► ended
+//     completing, held_back, unsized, eligible, paused ──► ended
 //
 // clang-format on
 enum class Stage : uint8_t {
     held_back,   // pending, and a hold, dependency or start time blocks it: left alone
     unsized,     // pending, and its next size is not set yet: new, or requeued
     eligible,    // pending with its size: Slurm may start it
+    paused,      // pending with its MIN until the start time that the controller set
     starting,    // running, and the intent does not record the start yet
     running,     // running, with no resize under way
     signalled,   // running, signalled to save and requeue
@@ -41,7 +48,7 @@ enum class Stage : uint8_t {
     ended,
 };
 
-inline constexpr int kStages = 9;
+inline constexpr int kStages = 10;
 
 // What delays the start of a pending job, apart from the job's own record.
 struct Holds {
@@ -57,7 +64,8 @@ struct Holds {
 
 // Pending in Slurm's terms.
 [[nodiscard]] constexpr bool is_waiting(Stage stage) {
-    return stage == Stage::held_back || stage == Stage::unsized || stage == Stage::eligible;
+    return stage == Stage::held_back || stage == Stage::unsized || stage == Stage::eligible ||
+           stage == Stage::paused;
 }
 
 // Whether the job holds GPUs in Slurm's records. A completing job still does.

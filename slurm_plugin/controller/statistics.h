@@ -18,6 +18,8 @@ struct Statistics {
     std::map<std::string, ResizeCounts> by_reason;   // the policy's reason codes
     std::map<std::string, uint64_t> called_off_why;  // "late", "suspended"
     int malleable = 0, in_flight = 0, waiting = 0;   // jobs in the last pass
+    int paused = 0;                                  // jobs in the last pass
+    uint64_t pauses = 0;                             // since the start
     int gpus_held = 0, gpus_borrowed = 0;  // in the last pass, by malleable jobs; above their MIN
     // Of stops and restarts, from the signal until the job ran again; GPUs: its size before.
     uint64_t restarts = 0;

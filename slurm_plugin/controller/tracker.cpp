@@ -98,7 +98,8 @@ void JobTracker::update(const MalleableJob &job, const std::vector<NodeRecord> &
     };
     if (asked && !was_waiting)
         log(EventKind::requeued, Outcome::resize,
-            "requeued to restart with " + gpus_text(job.intent.target));
+            job.intent.target > 0 ? "requeued to restart with " + gpus_text(job.intent.target)
+                                  : "requeued to pause");
     if (job.is_resizing() && job.stage == Stage::held_back && !was_held_back)
         log(EventKind::user_override, Outcome::none,
             "held or given another start time by its user or an administrator: the change is kept");

@@ -36,7 +36,7 @@ struct JobTracker {
     std::optional<uint64_t> constraints;
     std::string partitions;
     bool is_edited = false;                         // they were changed during the restart
-    int last_dry_run_gpus = 0;                      // mode observe: the size last logged
+    int last_dry_run_gpus = -1;                     // mode observe: the size last logged
     std::optional<records::Intent> dry_run_intent;  // mode observe: what would have been written
 
     // As of the last pass.

@@ -94,17 +94,6 @@ int size_below_ceiling(const MalleableJob &job, const JobTracker &tracker, int g
     return gpus < job.intent.gpus_min ? 0 : gpus;
 }
 
-// Both rules of slurmd: a newer credential, and no processes of the old run.
-bool may_start(const MalleableJob &job, const JobTracker &tracker, double now_s,
-               const Options &options) {
-    const JobRecord &record = *job.record;
-    if (!has_run(job)) return true;
-    const bool failed = record.slurm_hold == SlurmHold::launch_failed;
-    if (failed && now_s < stopped_s(job, tracker, 0) + kFence_s) return false;
-    return now_s >= tracker.fence.clear_s() &&
-           tracker.fence.has_new_credential(record, options.release_delay_s, now_s);
-}
-
 // Slurm holds the job because no node satisfies its request (CPUs, features, a reservation). The
 // size of its last run was satisfiable, so a resize falls back to that size. A job that never ran
 // gets smaller sizes step by step. The smallest size is retried now and then, because nodes return.
@@ -124,6 +113,16 @@ Action downsize_impossible(const MalleableJob &job, const Target &target, const 
 }
 
 }  // namespace
+
+bool may_start(const MalleableJob &job, const JobTracker &tracker, double now_s,
+               const Options &options) {
+    const JobRecord &record = *job.record;
+    if (!has_run(job)) return true;
+    const bool failed = record.slurm_hold == SlurmHold::launch_failed;
+    if (failed && now_s < stopped_s(job, tracker, 0) + kFence_s) return false;
+    return now_s >= tracker.fence.clear_s() &&
+           tracker.fence.has_new_credential(record, options.release_delay_s, now_s);
+}
 
 PendingUpdate::Size size_with(const records::Layout &layout, int gpus, const PassContext &pass,
                               const JobRecord &record) {
@@ -154,6 +153,14 @@ Action size_and_release(const MalleableJob &job, const Target &target, const Job
     if (gpus == 0) return wait_for_more();
     return release(job, target, tracker, pass, size_below_ceiling(job, tracker, gpus, pass.now_s),
                    EventKind::released);
+}
+
+Action resume(const MalleableJob &job, const Target &target, const JobTracker &tracker,
+              const PassContext &pass, int gpus) {
+    Action action = release(job, target, tracker, pass,
+                            size_below_ceiling(job, tracker, gpus, pass.now_s), EventKind::resumed);
+    action.event->text = "resumed: " + action.event->text;
+    return action;
 }
 
 Action downsize_if_stuck(const MalleableJob &job, const Target &target, const JobTracker &tracker,

@@ -14,6 +14,14 @@ namespace ringrt::controller {
                                       const JobTracker &tracker, const PassContext &pass,
                                       const Options &options);
 
+// For a paused job (pausing.h); 0 GPUs: with its present size.
+[[nodiscard]] Action resume(const MalleableJob &job, const Target &target,
+                            const JobTracker &tracker, const PassContext &pass, int gpus);
+
+// Both rules of slurmd: a newer credential, and no processes of the old run.
+[[nodiscard]] bool may_start(const MalleableJob &job, const JobTracker &tracker, double now_s,
+                             const Options &options);
+
 // For a job that was released some time ago and not started: its size is not free, or over a limit.
 [[nodiscard]] Action downsize_if_stuck(const MalleableJob &job, const Target &target,
                                        const JobTracker &tracker, const PassContext &pass,

@@ -261,6 +261,11 @@ bool FakeCluster::is_over() const {
     });
 }
 
+bool FakeCluster::is_paused(uint32_t id) const {
+    return job(id).phase == JobPhase::pending && job(id).begin_s > now_s_ &&
+           intent(id).state == records::IntentState::paused;
+}
+
 std::vector<uint32_t> FakeCluster::malleable_that_could_start() const {
     const std::vector<int> free = free_gpus();
     const int most = *std::max_element(free.begin(), free.end());
@@ -268,6 +273,7 @@ std::vector<uint32_t> FakeCluster::malleable_that_could_start() const {
     for (const auto &[id, ctld] : ctld_) {
         if (ctld.record.phase != JobPhase::pending) continue;
         if (!ctld.malleable) return {};
+        if (is_paused(id)) continue;  // by its policy
         if (!ctld.held && ctld.own_begin_s <= now_s_ && intent(id).gpus_min <= most)
             out.push_back(id);
     }

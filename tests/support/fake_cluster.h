@@ -76,6 +76,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     void set_nice(uint32_t id, int64_t nice) {
         ctld_.at(id).own_nice = ctld_.at(id).record.nice = nice;
     }
+    void allow_pause(uint32_t id, bool on);  // as job_submit records it
     void set_time_limit(uint32_t id, int64_t limit_s);
     // Removes --time from a job under its QOS's MaxWall: Slurm sets that limit at each start, and
     // shows the partition's MaxTime (none: unlimited) while the job is pending.
@@ -113,8 +114,9 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     [[nodiscard]] int mails_of(uint32_t id) const { return ctld_.at(id).mails; }
     [[nodiscard]] records::Intent intent(uint32_t id) const;
     [[nodiscard]] bool is_over() const;  // every job has finished
-    // Pending malleable jobs that are not held, while GPUs for their MIN are free and no rigid job
-    // is pending.
+    [[nodiscard]] bool is_paused(uint32_t id) const;
+    // Pending malleable jobs that are neither held nor paused, while GPUs for their MIN are free
+    // and no rigid job is pending.
     [[nodiscard]] std::vector<uint32_t> malleable_that_could_start() const;
     // Running on record, but gone from their nodes. The end of a job that failed is left to Slurm.
     [[nodiscard]] std::vector<uint32_t> gone() const;
@@ -134,6 +136,7 @@ class FakeCluster : public controller::Cluster, public controller::EventSink {
     bool next_held = false;        // its user's hold interrupts the next update of a pending job
     bool next_lost = false;        // the next such call takes effect, but its answer is lost
     int calls = 0;                 // calls that change something
+    bool may_pause = false;        // every job; else those whose record says so
     int gpus_allowed = 1 << 20;    // a limit: a larger size is refused
     int node_cpus = 0;             // of each node; 0: not known
     int gpus_placeable = 1 << 20;  // a job that asks for more is held: no node can satisfy it

@@ -91,6 +91,13 @@ void FakeCluster::set_layout(uint32_t id, const records::Layout &layout) {
         records::format_into(ctld_.at(id).record.admin_comment, now);
 }
 
+void FakeCluster::allow_pause(uint32_t id, bool on) {
+    records::Intent now = intent(id);
+    now.pause = on;
+    ctld_.at(id).record.admin_comment =
+        records::format_into(ctld_.at(id).record.admin_comment, now);
+}
+
 void FakeCluster::remove_record(uint32_t id) {
     ctld_.at(id).record.admin_comment = "site=1";
     ctld_.at(id).malleable = false;

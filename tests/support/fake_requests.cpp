@@ -74,7 +74,9 @@ bool FakeCluster::is_silent(uint32_t id, const Ctld &ctld) const {
 void FakeCluster::check_ask(uint32_t id, const Ctld &ctld, const records::Intent &after) {
     const Real &real = real_.at(id);
     if (ctld.record.phase != JobPhase::running) violation(id, "asked although it does not run");
-    if (!records::on_ladder({after.gpus_min, after.gpus_max}, after.target))
+    if (after.target == 0 && !may_pause && !after.pause)
+        violation(id, "asked to pause although it may not be paused");
+    if (after.target > 0 && !records::on_ladder({after.gpus_min, after.gpus_max}, after.target))
         violation(id, "asked for a size off its ladder");
     if (real.alive && real.program.telemetry_s > 0 &&
         (!real.up || std::floor(real.step) <= std::floor(real.first_step)))
@@ -172,6 +174,9 @@ RpcStatus FakeCluster::update_pending(uint32_t id, const controller::PendingUpda
     if (ctld.own_begin_s > now_s_ + 1) violation(id, "its user's start time was changed (I8)");
     const auto after = records::parse_intent(update.admin_comment);
     if (!after) violation(id, "an update without a record");
+    const bool delays = update.begin_s && *update.begin_s > now_s_ + 1;
+    if (after && delays != (after->state == IntentState::paused))
+        violation(id, "delayed without a pause, or paused without a delay");
     if (update.size) {
         const int gpus = update.size->gpus;
         if (gpus > gpus_allowed) return RpcStatus::refused;

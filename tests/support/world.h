@@ -24,6 +24,14 @@ inline controller::Options quick_options() {
     return options;
 }
 
+// With the policy of last_first.cpp, which pauses every job for the newest.
+inline controller::Options pausing_options() {
+    controller::Options options = quick_options();
+    options.policy = "last-first";
+    options.pause = controller::Pausing::all;
+    return options;
+}
+
 // A cluster and its controller. kill() also clears the controller's memory.
 struct World {
     explicit World(std::vector<int> nodes, controller::Options o = quick_options(),

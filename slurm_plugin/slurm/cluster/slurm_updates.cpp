@@ -146,6 +146,8 @@ RpcStatus SlurmCluster::update_pending(uint32_t job_id, const controller::Pendin
     if (update.size) set_layout(*update.size, details.cpus_per_task, change);
     if (update.time_limit_s)
         change.time_limit = static_cast<uint32_t>((*update.time_limit_s + 59) / 60);
+    if (update.run_mails && known != malleable_.end())
+        change.mail_type = with_run_mails(details.mail_type, *update.run_mails);
     if (update.begin_s) change.begin_time = static_cast<time_t>(*update.begin_s);
     if (update.nice) {
         change.nice = slurm_nice(*update.nice);

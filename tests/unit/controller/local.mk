@@ -8,6 +8,10 @@ libfakecluster_la_LIBADD = libslurmctld.la libruntime.la libbase.la
 world_cppflags = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 world_ldadd = libfakecluster.la $(CHECK_LIBS)
 
+# With the tests' own policy that pauses jobs beside the site's.
+pausing_policy = tests/support/last_first.cpp slurm_plugin/policy/policy_lookup.cpp
+pausing_cppflags = $(world_cppflags) -D'RINGRT_POLICIES(X)=X(doubling) X(last_first)'
+
 controller_tests = \
 	tests/unit/controller/test_applications \
 	tests/unit/controller/test_array \
@@ -22,6 +26,7 @@ controller_tests = \
 	tests/unit/controller/test_node_parts \
 	tests/unit/controller/test_node_room \
 	tests/unit/controller/test_pacing \
+	tests/unit/controller/test_pausing \
 	tests/unit/controller/test_probation \
 	tests/unit/controller/test_reach \
 	tests/unit/controller/test_recovery \
@@ -67,8 +72,9 @@ tests_unit_controller_test_live_resize_SOURCES = tests/unit/controller/test_live
 tests_unit_controller_test_live_resize_CPPFLAGS = $(world_cppflags)
 tests_unit_controller_test_live_resize_LDADD = $(world_ldadd)
 
-tests_unit_controller_test_model_SOURCES = tests/unit/controller/test_model.cpp tests/support/check.h
-tests_unit_controller_test_model_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_model_SOURCES = tests/unit/controller/test_model.cpp tests/support/check.h \
+	$(pausing_policy)
+tests_unit_controller_test_model_CPPFLAGS = $(pausing_cppflags)
 tests_unit_controller_test_model_LDADD = $(world_ldadd)
 
 tests_unit_controller_test_node_parts_SOURCES = tests/unit/controller/test_node_parts.cpp tests/support/check.h
@@ -85,6 +91,11 @@ tests_unit_controller_test_pacing_LDADD = $(world_ldadd)
 tests_unit_controller_test_deferral_SOURCES = tests/unit/controller/test_deferral.cpp tests/support/check.h
 tests_unit_controller_test_deferral_CPPFLAGS = $(world_cppflags)
 tests_unit_controller_test_deferral_LDADD = $(world_ldadd)
+
+tests_unit_controller_test_pausing_SOURCES = tests/unit/controller/test_pausing.cpp tests/support/check.h \
+	$(pausing_policy)
+tests_unit_controller_test_pausing_CPPFLAGS = $(pausing_cppflags)
+tests_unit_controller_test_pausing_LDADD = $(world_ldadd)
 
 tests_unit_controller_test_probation_SOURCES = tests/unit/controller/test_probation.cpp tests/support/check.h
 tests_unit_controller_test_probation_CPPFLAGS = $(world_cppflags)
@@ -109,8 +120,9 @@ tests_unit_controller_test_shared_limit_SOURCES = tests/unit/controller/test_sha
 tests_unit_controller_test_shared_limit_CPPFLAGS = $(world_cppflags)
 tests_unit_controller_test_shared_limit_LDADD = $(world_ldadd)
 
-tests_unit_controller_test_stage_SOURCES = tests/unit/controller/test_stage.cpp tests/support/check.h
-tests_unit_controller_test_stage_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_stage_SOURCES = tests/unit/controller/test_stage.cpp tests/support/check.h \
+	$(pausing_policy)
+tests_unit_controller_test_stage_CPPFLAGS = $(pausing_cppflags)
 tests_unit_controller_test_stage_LDADD = $(world_ldadd)
 
 tests_unit_controller_test_time_limit_SOURCES = tests/unit/controller/test_time_limit.cpp tests/support/check.h
@@ -121,6 +133,7 @@ tests_unit_controller_test_user_wins_SOURCES = tests/unit/controller/test_user_w
 tests_unit_controller_test_user_wins_CPPFLAGS = $(world_cppflags)
 tests_unit_controller_test_user_wins_LDADD = $(world_ldadd)
 
-tests_unit_controller_test_walk_SOURCES = tests/unit/controller/test_walk.cpp tests/support/check.h
-tests_unit_controller_test_walk_CPPFLAGS = $(world_cppflags)
+tests_unit_controller_test_walk_SOURCES = tests/unit/controller/test_walk.cpp tests/support/check.h \
+	$(pausing_policy)
+tests_unit_controller_test_walk_CPPFLAGS = $(pausing_cppflags)
 tests_unit_controller_test_walk_LDADD = $(world_ldadd)

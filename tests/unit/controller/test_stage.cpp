@@ -24,7 +24,7 @@ struct Facts {
     bool same_run;  // the intent belongs to the current run
     PendingReason reason;
     SlurmHold hold;
-    enum Begin { past, slurms, somebodys } begin;  // the start time
+    enum Begin { past, slurms, pauses, somebodys } begin;  // the start time
 };
 
 JobRecord record_of(const Facts &f) {
@@ -33,6 +33,7 @@ JobRecord record_of(const Facts &f) {
     job.end_s = kNow_s - 10;
     job.begin_s = f.begin == Facts::past     ? kNow_s - 5
                   : f.begin == Facts::slurms ? job.end_s + 121
+                  : f.begin == Facts::pauses ? kNow_s + 500
                                              : kNow_s + 5000;
     job.gpus_requested = 4;
     return job;
@@ -49,8 +50,7 @@ Stage expected(const Facts &f) {
         case JobPhase::suspended:
             return Stage::suspended;
         case JobPhase::running:
-            if (!f.same_run || f.state == IntentState::queued || f.state == IntentState::released)
-                return Stage::starting;
+            if (!f.same_run || (f.state != IntentState::running && !asked)) return Stage::starting;
             return asked ? Stage::signalled : Stage::running;
         case JobPhase::pending:
             break;
@@ -59,8 +59,13 @@ Stage expected(const Facts &f) {
     const bool sized = f.state == IntentState::released && f.same_run &&
                        f.hold != SlurmHold::launch_failed && f.begin != Facts::slurms;
     const bool held = f.reason == PendingReason::held && f.hold == SlurmHold::none;
-    const bool later = f.begin == Facts::somebodys;
-    if (held || f.reason == PendingReason::dependency || later) return Stage::held_back;
+    if (held || f.reason == PendingReason::dependency) return Stage::held_back;
+    const bool paused =
+        f.state == IntentState::paused && f.same_run && f.hold != SlurmHold::launch_failed;
+    if (paused && f.begin == Facts::pauses) return Stage::paused;
+    if (f.begin == Facts::pauses || f.begin == Facts::somebodys) return Stage::held_back;
+    // Any other start time of a paused job is a user's.
+    if (paused) return f.begin == Facts::past ? Stage::eligible : Stage::held_back;
     return sized ? Stage::eligible : Stage::unsized;
 }
 
@@ -76,11 +81,11 @@ std::string text_of(const Facts &f) {
 template <typename Visit>
 void for_all_facts(Visit visit) {
     for (int phase = 0; phase <= static_cast<int>(JobPhase::finished); ++phase)
-        for (int state = 0; state <= static_cast<int>(IntentState::asked); ++state)
+        for (int state = 0; state <= static_cast<int>(IntentState::paused); ++state)
             for (const bool same_run : {false, true})
                 for (int reason = 0; reason <= static_cast<int>(PendingReason::other); ++reason)
                     for (int hold = 0; hold <= static_cast<int>(SlurmHold::bad_constraints); ++hold)
-                        for (int begin = 0; begin <= 2; ++begin)
+                        for (int begin = 0; begin <= 3; ++begin)
                             visit(Facts{
                                 static_cast<JobPhase>(phase), static_cast<IntentState>(state),
                                 same_run, static_cast<PendingReason>(reason),
@@ -100,6 +105,7 @@ TEST(every_record_and_intent_has_its_stage) {
                             .gpus = 2,
                             .target = 4,
                             .since_s = kNow_s - 8,
+                            .begin_s = static_cast<int64_t>(kNow_s) + 500,
                             .run = facts.same_run ? 3 : 2};
         const Stage stage = stage_of(job, intent, facts.hold, {}, kNow_s);
         ck_assert_msg(stage == expected(facts), "%s: %s, expected %s", text_of(facts).c_str(),
@@ -108,7 +114,7 @@ TEST(every_record_and_intent_has_its_stage) {
         seen.insert(stage);
         ++count;
     });
-    ck_assert_int_eq(count, 5 * 4 * 2 * 9 * 3 * 3);
+    ck_assert_int_eq(count, 5 * 5 * 2 * 9 * 3 * 4);
     ck_assert_uint_eq(seen.size(), kStages);
 }
 
@@ -169,13 +175,16 @@ std::set<Arrow> drawn() {
     std::set<Arrow> arrows{{unsized, eligible},   {eligible, starting}, {starting, running},
                            {running, signalled},  {signalled, running}, {completing, unsized},
                            {suspended, starting}, {suspended, running}, {suspended, completing},
-                           {unsized, starting},   {held_back, unsized}, {held_back, eligible}};
+                           {unsized, starting},   {held_back, unsized}, {held_back, eligible},
+                           {unsized, paused},     {paused, eligible},   {paused, starting},
+                           {held_back, paused}};
     for (const Stage stage : {starting, running, signalled}) {
         arrows.insert({stage, completing});
         arrows.insert({stage, suspended});
     }
-    for (const Stage stage : {completing, unsized, eligible}) arrows.insert({stage, held_back});
-    for (const Stage stage : {completing, held_back, unsized, eligible})
+    for (const Stage stage : {completing, unsized, eligible, paused})
+        arrows.insert({stage, held_back});
+    for (const Stage stage : {completing, held_back, unsized, eligible, paused})
         arrows.insert({stage, ended});
     return arrows;
 }
@@ -185,19 +194,25 @@ Stage stage_in(const FakeCluster &cluster, uint32_t id, const Options &options) 
     return stage_of(job, cluster.intent(id), job.slurm_hold, holds_of(options), cluster.now_s());
 }
 
-// A job that shrinks and grows. An event happens at some moment, before the cluster's turn, or
-// between its turn and the controller's.
+// A job that shrinks, or pauses, and grows. An event happens at some moment, before the cluster's
+// turn, or between its turn and the controller's.
 class Followed {
   public:
-    Followed(const Perturbation &perturbation, double after_s, bool late, std::set<Arrow> &taken)
-        : happening_(perturbation), begins_s_(world_.cluster.now_s() + after_s), taken_(taken) {
+    Followed(const Perturbation &perturbation, double after_s, bool late, bool pauses,
+             std::set<Arrow> &taken)
+        : world_({4, 4}, pauses ? pausing_options() : quick_options()),
+          happening_(perturbation),
+          begins_s_(world_.cluster.now_s() + after_s),
+          taken_(taken) {
+        world_.cluster.may_pause = pauses;
         id_ = world_.cluster.submit_malleable(1, 8, {.steps = 250, .telemetry_s = 1});
         last_ = stage_in(world_.cluster, id_, world_.options);
         const double start_s = world_.cluster.now_s();
-        while (world_.cluster.now_s() < start_s + after_s + 40 && last_ != Stage::ended) {
+        const double ends_s = start_s + after_s + 40 + perturbation.lasts_s;
+        while (world_.cluster.now_s() < ends_s && last_ != Stage::ended) {
             if (!second_ && world_.cluster.now_s() >= start_s + 5) {
                 second_ = true;
-                world_.cluster.submit_malleable(1, 4, {.steps = 20, .telemetry_s = 1});
+                world_.cluster.submit_malleable(1, pauses ? 8 : 4, {.steps = 20, .telemetry_s = 1});
             }
             if (!late) happen();
             world_.cluster.advance(FakeCluster::kTick_s);
@@ -226,7 +241,7 @@ class Followed {
         last_ = now;
     }
 
-    World world_{{4, 4}};
+    World world_;
     const Perturbation &happening_;
     double begins_s_;
     std::set<Arrow> &taken_;
@@ -255,11 +270,15 @@ TEST(the_stages_follow_the_drawing) {
          [](World &w, uint32_t) { w.return_node(0); }},
         {"away", [](World &w, uint32_t) { w.go_away(20); }},
         {"ignores", [](World &w, uint32_t id) { w.cluster.ignore_signals(id); }},
+        {"start time", [](World &w, uint32_t id) { w.cluster.set_begin(id, w.cluster.now_s()); }},
+        {"long away", [](World &w, uint32_t) { w.go_away(610); }, 610},
     };
     std::set<Arrow> taken;
     for (double after_s = 0; after_s < 20; after_s += FakeCluster::kTick_s)
         for (const Perturbation &perturbation : perturbations)
-            for (const bool late : {false, true}) Followed(perturbation, after_s, late, taken);
+            for (const bool late : {false, true})
+                for (const bool pauses : {false, true})
+                    Followed(perturbation, after_s, late, pauses, taken);
     for (const auto &[from, to] : taken)
         ck_assert_msg(drawn().contains({from, to}), "%s -> %s is not drawn",
                       std::string(to_string(from)).c_str(), std::string(to_string(to)).c_str());

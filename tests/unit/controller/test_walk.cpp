@@ -70,6 +70,42 @@ void reach(World &world, uint32_t id, const State &state, const std::string &whe
     while (!reached() && world.cluster.now_s() < world.cluster.job(id).submit_s + 20) world.tick();
 }
 
+// A pause for the newest job (last_first.cpp): its states are those of the paused one.
+const State kPauseStates[] = {
+    {"asked to pause",
+     [](const FakeCluster &c, uint32_t id) { return is_in(c, id, kRunning, IntentState::asked); }},
+    {"leaving to pause",
+     [](const FakeCluster &c, uint32_t id) {
+         return is_in(c, id, JobPhase::completing, IntentState::asked);
+     }},
+    {"left to pause",
+     [](const FakeCluster &c, uint32_t id) { return is_in(c, id, kPending, IntentState::asked); }},
+    {"paused",
+     [](const FakeCluster &c, uint32_t id) { return is_in(c, id, kPending, IntentState::paused); }},
+    {"resumed",
+     [](const FakeCluster &c, uint32_t id) {
+         return c.intent(id).state == IntentState::running && c.job(id).restarts > 0;
+     }},
+};
+
+void try_pause(const State &state, const Perturbation &perturbation) {
+    const std::string where = std::string(state.name) + " x " + perturbation.name;
+    World world({4, 4}, pausing_options());
+    world.cluster.may_pause = true;
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 400});
+    reach(world, id, kStates[kRunningState], where);
+    world.cluster.submit_malleable(1, 8, {.steps = 300});
+    ck_assert_msg(world.run_until([&] { return state.reached(world.cluster, id); }, 300) >= 0,
+                  "%s: not reached\n%s", where.c_str(), world.cluster.story().c_str());
+    perturbation.begin(world, id);
+    world.run(perturbation.lasts_s);
+    if (perturbation.end) perturbation.end(world, id);
+    expect_all_finish(world, 6000, where.c_str());
+    ck_assert_msg(perturbation.ends_job || world.cluster.completed(id), "%s\n%s", where.c_str(),
+                  world.cluster.story().c_str());
+    ck_assert_msg(world.cluster.lost_steps(id) == 0, "%s: lost steps", where.c_str());
+}
+
 void try_one(std::size_t index, const Perturbation &perturbation) {
     const State &state = kStates[index];
     const std::string where = std::string(state.name) + " x " + perturbation.name;
@@ -97,6 +133,11 @@ void try_one(std::size_t index, const Perturbation &perturbation) {
 TEST(every_state_and_every_happening) {
     for (std::size_t state = 0; state < std::size(kStates); ++state)
         for (const Perturbation &perturbation : kPerturbations) try_one(state, perturbation);
+}
+
+TEST(every_state_of_a_pause_and_every_happening) {
+    for (const State &state : kPauseStates)
+        for (const Perturbation &perturbation : kPerturbations) try_pause(state, perturbation);
 }
 
 // ---- a random walk ----------------------------------------------------------------------------
@@ -158,9 +199,10 @@ void disturb(World &world, std::mt19937_64 &random, const std::vector<uint32_t> 
     }
 }
 
-void walk(uint64_t seed) {
+void walk(uint64_t seed, Options options) {
     std::mt19937_64 random(seed);
-    World world({4, 4, 2, 8}, quick_options(), seed);
+    World world({4, 4, 2, 8}, options, seed);
+    world.cluster.may_pause = options.pause == Pausing::all;
     world.cluster.faults = {.busy = 0.1, .unreachable = 0.05, .lost_answer = 0.05, .refused = 0.03};
     std::vector<uint32_t> jobs;
     for (int n = 3 + static_cast<int>(random() % 4); n > 0; --n) {
@@ -197,7 +239,13 @@ void walk(uint64_t seed) {
 TEST(random_walks) {
     const char *given = std::getenv("RINGRT_TEST_SEEDS");
     const uint64_t seeds = given ? std::strtoull(given, nullptr, 10) : 1000;
-    for (uint64_t seed = 1; seed <= seeds; ++seed) walk(seed);
+    for (uint64_t seed = 1; seed <= seeds; ++seed) walk(seed, quick_options());
+}
+
+TEST(random_walks_with_pauses) {
+    const char *given = std::getenv("RINGRT_TEST_SEEDS");
+    const uint64_t seeds = given ? std::strtoull(given, nullptr, 10) : 1000;
+    for (uint64_t seed = 1; seed <= seeds; ++seed) walk(seed, pausing_options());
 }
 
 int main() { return ringrt::test::run_all("walk", 600); }

@@ -32,6 +32,23 @@ Event ended(uint32_t job_id, double time_s) {
             .outcome = Outcome::completed};
 }
 
+// A slurmctld that was killed shows the job as running: its end stays known until it is pending.
+TEST(what_is_noted_after_the_end_does_not_hide_it) {
+    const auto after = [](std::initializer_list<EventKind> kinds) {
+        std::string lines = ringrt::controller::journal_line(ended(7, 2)) + "\n";
+        for (const EventKind kind : kinds)
+            lines +=
+                ringrt::controller::journal_line({.time_s = 3, .job_id = 7, .kind = kind}) + "\n";
+        return ringrt::controller::read_journal(lines);
+    };
+    using enum EventKind;
+    const auto shown_as_running = after({started, asked, called_off});
+    ck_assert(shown_as_running.ended.contains(7) && shown_as_running.asked_s.empty());
+    for (const EventKind pending : {released, downsized, requeued, paused, resumed})
+        ck_assert(after({pending}).ended.empty());
+    ck_assert(after({released, started, asked}).asked_s.contains(7));
+}
+
 TEST(another_controller_reads_how_a_job_ended) {
     const TemporaryDirectory directory;
     Errors errors;
