@@ -47,7 +47,7 @@ _ringrt_sbatch() {
     [ -n "$_ringrt_sbatch_before" ] && "$_ringrt_sbatch_before" "$@"
     [[ $cur == --* ]] || return 0
     local ours
-    mapfile -t ours < <(compgen -W '--malleable= --malleable-signal= --malleable-grace=' -- "$cur")
+    mapfile -t ours < <(compgen -W '--malleable= --malleable-signal= --malleable-grace= --malleable-pause' -- "$cur")
     COMPREPLY+=("${ours[@]}")
 }
 [ "$_ringrt_sbatch_before" = _ringrt_sbatch ] && _ringrt_sbatch_before=''

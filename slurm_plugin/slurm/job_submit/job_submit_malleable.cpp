@@ -137,6 +137,7 @@ void record_intent(job_desc_msg_t &job, const Flags &flags, const Start &start) 
         .since_s = static_cast<double>(std::time(nullptr)),
         .begin_s = job.begin_time,
         .limit_by_slurm = job.time_limit == NO_VAL,
+        .pause = flags.pause,
         .live = declares_live(job),
     };
     replace(job.admin_comment, records::format_into(site_text, intent));

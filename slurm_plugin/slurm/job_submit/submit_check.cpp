@@ -73,10 +73,11 @@ std::optional<std::variant<Flags, Refusal>> flags_of(const job_desc_msg_t &job) 
     const auto range = spank_value(job, "MALLEABLE");
     const auto signal = spank_value(job, "MALLEABLE_SIGNAL");
     const auto grace = spank_value(job, "MALLEABLE_GRACE");
-    if (!range && (signal || grace))
+    const auto pause = spank_value(job, "MALLEABLE_PAUSE");
+    if (!range && (signal || grace || pause))
         return Refusal{
-            "--malleable-signal and --malleable-grace: expected --malleable as well (for example "
-            "--malleable=1:8)"};
+            "--malleable-signal, --malleable-grace and --malleable-pause: expected --malleable as "
+            "well (for example --malleable=1:8)"};
     if (!range) return std::nullopt;
     const records::Intent defaults;
     Flags flags{.signal = defaults.signal, .grace_s = defaults.grace_s};
@@ -85,6 +86,8 @@ std::optional<std::variant<Flags, Refusal>> flags_of(const job_desc_msg_t &job) 
         if (auto refusal = take(records::parse_signal(*signal), flags.signal)) return *refusal;
     if (grace)
         if (auto refusal = take(records::parse_grace(*grace), flags.grace_s)) return *refusal;
+    if (pause)
+        if (auto refusal = take(records::parse_pause(*pause), flags.pause)) return *refusal;
     return flags;
 }
 

@@ -19,9 +19,10 @@ struct Flags {
     records::GpuRange range;
     int signal = 0;
     int grace_s = 0;
+    bool pause = false;
 };
 
-// The three flags as SPANK passed them. nullopt: the job does not request to be malleable.
+// The flags as SPANK passed them. nullopt: the job does not request to be malleable.
 [[nodiscard]] std::optional<std::variant<Flags, Refusal>> flags_of(const job_desc_msg_t &job);
 
 // nullopt: accepted.

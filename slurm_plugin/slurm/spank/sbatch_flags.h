@@ -21,13 +21,15 @@ struct FlagName {
 };
 
 #define RINGRT_FORWARDED(option) "SLURM_SPANK__SLURM_SPANK_OPTION_malleable_" option
-inline constexpr std::array<FlagName, 3> kFlags{{
+inline constexpr std::array<FlagName, 4> kFlags{{
     {"malleable", "SBATCH_MALLEABLE", "MALLEABLE", "SLURM_SPANK_MALLEABLE",
      RINGRT_FORWARDED("malleable")},
     {"malleable-signal", "SBATCH_MALLEABLE_SIGNAL", "MALLEABLE_SIGNAL",
      "SLURM_SPANK_MALLEABLE_SIGNAL", RINGRT_FORWARDED("malleable_signal")},
     {"malleable-grace", "SBATCH_MALLEABLE_GRACE", "MALLEABLE_GRACE", "SLURM_SPANK_MALLEABLE_GRACE",
      RINGRT_FORWARDED("malleable_grace")},
+    {"malleable-pause", "SBATCH_MALLEABLE_PAUSE", "MALLEABLE_PAUSE", "SLURM_SPANK_MALLEABLE_PAUSE",
+     RINGRT_FORWARDED("malleable_pause")},
 }};
 #undef RINGRT_FORWARDED
 

@@ -25,20 +25,23 @@ struct Given {
 };
 Given given[kFlags.size()];
 
+constexpr char kNoArgument[] = "1";  // the value of a flag without an argument
+
 int take_option(int index, const char *value, int remote) {
     if (remote != 0 || index < 0 || index >= static_cast<int>(kFlags.size())) return ESPANK_SUCCESS;
     Given &slot = given[index];
     slot.is_set = true;
-    std::strncpy(slot.value, value != nullptr ? value : "", kValueBytesMax);
+    std::strncpy(slot.value, value != nullptr ? value : kNoArgument, kValueBytesMax);
     return ESPANK_SUCCESS;
 }
 
-const char *const kArgument[] = {"MIN:MAX", "NUM|NAME", "TIME"};
-const char *const kUsage[] = {
+const char *const kArgument[kFlags.size()] = {"MIN:MAX", "NUM|NAME", "TIME", nullptr};
+const char *const kUsage[kFlags.size()] = {
     "let the scheduler resize the job between MIN and MAX GPUs (MIN, 2 MIN, 4 MIN, ...) while it "
     "trains",
     "signal on which the job saves and requeues (default URG)",
     "how long the job may take to save before the resize is called off (default 2 minutes)",
+    "let the scheduler also pause the job: it saves, leaves its GPUs, waits and continues later",
 };
 
 bool is_sbatch() { return std::strcmp(program_invocation_short_name, "sbatch") == 0; }
@@ -101,7 +104,7 @@ void register_options(spank_t spank) {
         option.name = const_cast<char *>(kFlags[i].option);
         option.arginfo = const_cast<char *>(kArgument[i]);
         option.usage = const_cast<char *>(kUsage[i]);
-        option.has_arg = 1;
+        option.has_arg = kArgument[i] != nullptr;
         option.val = static_cast<int>(i);
         option.cb = take_option;
         spank_option_register(spank, &option);

@@ -21,6 +21,8 @@ for signal in CHLD TERM 15 INT 2 HUP QUIT CONT SEGV 32; do
 done
 refused 'expected --malleable as well' sbatch --wrap true --malleable-grace=30
 refused 'expected --malleable as well' sbatch --wrap true --malleable-signal=USR1
+refused 'expected --malleable as well' sbatch --wrap true --malleable-pause
+SBATCH_MALLEABLE_PAUSE=0 refused 'expected no value, or SBATCH_MALLEABLE_PAUSE=1, got "0"' "${job[@]}"
 refused 'for example 2:00' "${job[@]}" --malleable-grace=soon
 for option in --nodes=1-4 --exclusive --no-requeue --deadline=now+2hours --nodelist=n1 --mincpus=8; do
     refused "leave out --" "${job[@]}" "$option"
@@ -46,7 +48,7 @@ is_usual() { ! whole; }
 wait_for 40 "the usual partition" is_usual
 clear_jobs
 # A profile may set how malleable jobs are signalled. Other jobs are not affected.
-other=$(SBATCH_MALLEABLE_GRACE=5:00 SBATCH_MALLEABLE_SIGNAL=USR1 timeout 20 sbatch --parsable -o /dev/null --wrap true) ||
+other=$(SBATCH_MALLEABLE_GRACE=5:00 SBATCH_MALLEABLE_SIGNAL=USR1 SBATCH_MALLEABLE_PAUSE=1 timeout 20 sbatch --parsable -o /dev/null --wrap true) ||
     fail "a variable made a job that is not malleable fail"
 wait_for 20 "its end" is_state "$other" COMPLETED
 [ -z "$(squeue -h)" ] || fail "a job is there: $(squeue -h)"
