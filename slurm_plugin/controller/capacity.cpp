@@ -142,6 +142,27 @@ bool waits_for_room(const JobRecord &job, double now_s) {
            (job.pending_reason == PendingReason::none && now_s - since_s > kNotLookedAt_s);
 }
 
+bool has_unserved_like(const Pool &pool, const JobRecord &rigid) {
+    return std::ranges::any_of(pool.unserved, [&](const JobRecord *other) {
+        return have_same_nodes(*other, rigid) && other->any_shares == rigid.any_shares &&
+               other->nodes_most == rigid.nodes_most &&
+               other->nodes_requested == rigid.nodes_requested &&
+               other->whole_nodes == rigid.whole_nodes && other->memory == rigid.memory &&
+               other->gpus_requested <= rigid.gpus_requested &&
+               other->cpus_requested <= rigid.cpus_requested;
+    });
+}
+
+void note_unserved(Pool &pool, const JobRecord &rigid) {
+    const auto found = std::ranges::find_if(
+        pool.unserved, [&](const JobRecord *other) { return have_same_nodes(*other, rigid); });
+    if (found == pool.unserved.end())
+        pool.unserved.push_back(&rigid);
+    else if (std::pair(rigid.gpus_requested, rigid.cpus_requested) <
+             std::pair((*found)->gpus_requested, (*found)->cpus_requested))
+        *found = &rigid;
+}
+
 bool needs_place_for_min(const MalleableJob &job, const Pool &pool, double now_s) {
     if (job.stage != Stage::eligible || job.is_resizing() ||
         job.record->gpus_requested != job.intent.gpus_min || !waits_for_room(*job.record, now_s))
@@ -191,7 +212,7 @@ std::vector<Pool> make_pools(const Observation &observation, const std::vector<M
     for (auto &[index, rigid] : waiting)
         if (index >= 0 && static_cast<std::size_t>(index) < pools.size())
             reserve_for_rigid(pools[static_cast<std::size_t>(index)], observation, jobs, node_room,
-                              std::move(rigid), options.reclaim);
+                              std::move(rigid), options);
     for (Pool &pool : pools) drop_unusable(pool, node_room);
     return pools;
 }

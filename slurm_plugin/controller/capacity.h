@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which GPUs malleable jobs may hold, and which are free now.
 //
-// GPUs above a malleable job's MIN are borrowed. A pending rigid job that could start with them
-// gets them back: its GPUs are subtracted from the capacity of certain nodes, so the policy shrinks
-// the jobs there and no job grows into them.
+// GPUs above a malleable job's MIN are borrowed, and all GPUs of a job that may be paused. A
+// pending rigid job that could start with them gets them back: its GPUs are subtracted from the
+// capacity of certain nodes, so the policy shrinks the jobs there and no job grows into them.
 #pragma once
 
 #include <algorithm>
@@ -69,6 +69,10 @@ struct Pool {
 [[nodiscard]] std::vector<Pool> make_pools(const Observation &observation,
                                            const std::vector<MalleableJob> &jobs,
                                            NodeRoom &node_room, const Options &options);
+
+// Whether an unserved job of the same shape needs no more than this one.
+[[nodiscard]] bool has_unserved_like(const Pool &pool, const JobRecord &rigid);
+void note_unserved(Pool &pool, const JobRecord &rigid);
 
 // For the policy: if no job of the pool requests a GPU type, it sees nodes, in its input as well.
 // Otherwise it sees their parts (node_parts.h), because jobs of one type cannot have another.

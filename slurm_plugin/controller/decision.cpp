@@ -2,9 +2,11 @@
 #include "slurm_plugin/controller/decision.h"
 
 #include <algorithm>
+#include <set>
 
 #include "slurm_plugin/controller/free_places.h"
 #include "slurm_plugin/controller/node_room.h"
+#include "slurm_plugin/controller/pausing.h"
 #include "slurm_plugin/controller/planned_places.h"
 #include "slurm_plugin/controller/policy_input.h"
 #include "slurm_plugin/controller/reach.h"
@@ -18,11 +20,13 @@ namespace {
 
 // Whether another job would take the place when this job stops: a pending rigid job without
 // reserved GPUs, or a job that is pending at a shared limit. During its restart of two seconds a
-// job cannot be first in the queue. Shrinks for rigid jobs are made anyway.
+// job cannot be first in the queue. Shrinks and pauses for rigid jobs are made anyway.
 bool is_gap_contended(const Observation &observation, const Pool &pool, const NodeRoom &node_room,
                       const JobRecord &record, const policy::Job &job, bool at_limit,
                       policy::Reason reason) {
+    const bool pauses = reason == policy::Reason::paused && job.gpus_now > 0;
     if (reason == policy::Reason::gave_to_rigid) return false;
+    if (pauses && pool.capacity.kept_for_rigid > 0) return false;
     if (at_limit) return true;
     if (pool.unserved.empty()) return false;
     int free_gpus = 0;
@@ -165,11 +169,19 @@ void note_room_coming(const std::vector<MalleableJob> &jobs, Plan &plan) {
     }
 }
 
+std::set<uint32_t> ids_that_may_pause(const std::vector<MalleableJob> &jobs,
+                                      const Options &options) {
+    std::set<uint32_t> ids;
+    for (const MalleableJob &job : jobs)
+        if (may_pause(job, options)) ids.insert(job.record->id);
+    return ids;
+}
+
 }  // namespace
 
 Plan decide(const Observation &observation, const std::vector<MalleableJob> &jobs,
             const std::map<uint32_t, JobTracker> &trackers, const Options &options) {
-    NodeRoom node_room(observation);
+    NodeRoom node_room(observation, ids_that_may_pause(jobs, options));
     Plan out{.pools = make_pools(observation, jobs, node_room, options),
              .targets = std::vector<Target>(jobs.size())};
     const policy::Policy *policy = policy::find_policy(options.policy);

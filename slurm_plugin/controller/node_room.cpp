@@ -32,7 +32,7 @@ NodeDemand held_with(const JobRecord &job, int gpus) {
     return {.gpus = gpus, .cpus = cpus, .mb = mb_of(job, gpus, cpus)};
 }
 
-NodeRoom::NodeRoom(const Observation &observation)
+NodeRoom::NodeRoom(const Observation &observation, const std::set<uint32_t> &may_pause)
     : records_(observation.nodes), shares_(observation) {
     bool is_known = false;
     nodes_.reserve(observation.nodes.size());
@@ -44,11 +44,12 @@ NodeRoom::NodeRoom(const Observation &observation)
         is_known |= node.cpus > 0 || node.mb > 0;
     }
     if (!is_known) return;
-    for (const JobRecord &job : observation.jobs) add(job);
+    for (const JobRecord &job : observation.jobs)
+        add(job, !job.intent || may_pause.contains(job.id) ? 0 : job.intent->gpus_min);
 }
 
-void NodeRoom::add(const JobRecord &job) {
-    int min = job.intent ? job.intent->gpus_min : 0;  // on its first nodes
+// min: what it keeps, on its first nodes.
+void NodeRoom::add(const JobRecord &job, int min) {
     for (const auto &[index, gpus] : on_nodes(job.gpus_on_node, records_)) {
         const int of_min = std::min(min, gpus);
         min -= of_min;

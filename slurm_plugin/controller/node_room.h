@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "slurm_plugin/controller/cluster.h"
@@ -26,7 +27,8 @@ struct NodeDemand {
 
 class NodeRoom {
   public:
-    explicit NodeRoom(const Observation &observation);
+    // may_pause: the IDs of jobs that can return their MIN as well.
+    explicit NodeRoom(const Observation &observation, const std::set<uint32_t> &may_pause = {});
 
     // On how many nodes a job without GPUs runs at least.
     [[nodiscard]] int nodes_for(const JobRecord &rigid) const;
@@ -82,7 +84,7 @@ class NodeRoom {
     [[nodiscard]] static int64_t returned(const Amount &amount, const Node &node, int gpus);
     [[nodiscard]] int usable_after(const Node &node, const NodeDemand &demand, int idle) const;
 
-    void add(const JobRecord &job);
+    void add(const JobRecord &job, int min);
 
     const std::vector<NodeRecord> &records_;
     std::vector<Node> nodes_;  // an entry at the node's place only, if it has several GPU types

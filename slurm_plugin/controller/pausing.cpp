@@ -46,6 +46,10 @@ bool may_pause(const MalleableJob &job, const Options &options) {
     return is_allowed && options.pause_longest_s > 0 && !keeps_array_slot(job);
 }
 
+int kept_from_rigid(const MalleableJob &job, const Options &options) {
+    return may_pause(job, options) ? 0 : job.intent.gpus_min;
+}
+
 bool gave_up_its_place(const MalleableJob &job, double now_s, const Options &options) {
     if (is_waiting(job.stage) && leaves_to_pause(job)) return true;
     return job.stage == Stage::paused && may_pause(job, options) &&

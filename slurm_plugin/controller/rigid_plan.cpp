@@ -51,12 +51,13 @@ std::vector<int> min_on_nodes(const std::vector<Movable> &movable, std::size_t n
 }  // namespace
 
 RigidPlanner::RigidPlanner(const Observation &observation, const Pool &pool,
-                           const NodeRoom &node_room)
+                           const NodeRoom &node_room, const std::vector<NodeShare> &lent_min)
     : observation_(observation),
       pool_(pool),
       node_room_(node_room),
       ends_(observation.nodes.size()),
-      lent_(observation.nodes.size()) {
+      lent_(observation.nodes.size()),
+      lent_min_(lent_min) {
     for (const JobRecord &job : observation.jobs)
         for (const auto &[node, gpus] : job.gpus_on_node) {
             if (node < 0 || at(node) >= ends_.size()) continue;
@@ -251,6 +252,8 @@ bool RigidPlanner::place_others(RigidPlan &plan, std::vector<int> room,
         for (const auto &[node, gpus] : movable[move.movable].min)
             if (node >= 0 && at(node) < room.size()) room[at(node)] += gpus;
     for (const RigidPlan::Share &share : plan.shares) room[at(share.node)] -= share.gpus;
+    for (const auto &[node, gpus] : lent_min_)
+        if (node >= 0 && at(node) < room.size()) room[at(node)] -= gpus;
     for (std::size_t i = 0; i < room.size(); ++i)
         room[i] = observation_.nodes[i].usable
                       ? std::clamp(room[i], 0, node_room_.gpus_for_malleable(static_cast<int>(i)))

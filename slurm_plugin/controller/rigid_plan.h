@@ -41,7 +41,10 @@ struct RigidPlan {
 
 class RigidPlanner {
   public:
-    RigidPlanner(const Observation &observation, const Pool &pool, const NodeRoom &node_room);
+    // lent_min: MINs that the rigid job may have, and no other job: those of jobs that may be
+    // paused.
+    RigidPlanner(const Observation &observation, const Pool &pool, const NodeRoom &node_room,
+                 const std::vector<policy::NodeShare> &lent_min);
 
     // room: for each node, the GPUs that rigid jobs could have now if all borrowed GPUs were
     // returned; restarting: the jobs that hold no GPUs because they restart at another size. Each
@@ -98,6 +101,7 @@ class RigidPlanner {
     // For each node: when rigid jobs end there by their time limits, and what they free.
     std::vector<std::vector<std::pair<double, NodeDemand>>> ends_;
     std::vector<int> lent_;
+    std::vector<policy::NodeShare> lent_min_;
 };
 
 }  // namespace ringrt::controller

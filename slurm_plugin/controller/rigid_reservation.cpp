@@ -6,6 +6,7 @@
 
 #include "slurm_plugin/controller/node_parts.h"
 #include "slurm_plugin/controller/node_room.h"
+#include "slurm_plugin/controller/pausing.h"
 #include "slurm_plugin/controller/reach.h"
 #include "slurm_plugin/controller/rigid_plan.h"
 #include "slurm_plugin/controller/rigid_room.h"
@@ -22,21 +23,26 @@ constexpr int kSpreadMost = 16;  // nodes that are tried for a job of several ty
 class RigidReservation {
   public:
     RigidReservation(Pool &pool, const Observation &observation,
-                     const std::vector<MalleableJob> &jobs, NodeRoom &node_room, Reclaim reclaim,
-                     const std::vector<const JobRecord *> &waiting)
+                     const std::vector<MalleableJob> &jobs, NodeRoom &node_room,
+                     const Options &options, const std::vector<const JobRecord *> &waiting)
         : pool_(pool),
           observation_(observation),
           node_room_(node_room),
+          options_(options),
           room_(pool, observation, node_room) {
         for (const std::size_t index : pool.jobs) {
             const MalleableJob &job = jobs[index];
             if (job.stage == Stage::suspended) {
                 (void)keep_min(job, job.record->gpus_requested);  // it can return nothing
             } else if (holds_gpus(job.stage)) {
+                const bool pauses = may_pause(job, options);
                 const std::vector<policy::NodeShare> min = keep_min(job, job.intent.gpus_min);
-                if (job.may_move) movable_.push_back({index, &job, min});
-                room_.lenders.add(job);
-                if (reclaim == Reclaim::higher_priority) by_priority_.push_back(&job);
+                if (pauses) lend(min);
+                if (job.may_move && !pauses) movable_.push_back({index, &job, min});
+                room_.lenders.add(job, pauses);
+                if (options.reclaim == Reclaim::higher_priority) by_priority_.push_back(&job);
+            } else if (gave_up_its_place(job, observation.now_s, options)) {
+                continue;
             } else if (job.is_resizing()) {
                 restarting_.push_back(&job);
                 promised_min_ += job.intent.gpus_min;
@@ -64,7 +70,7 @@ class RigidReservation {
             rigid.any_shares && !is_for_one_node ? any_shares_for(rigid) : equal_shares_for(rigid);
         if (shares.empty()) {
             plan_for(rigid);
-            note_unserved(rigid);
+            note_unserved(pool_, rigid);
             return;
         }
         give(rigid, shares);
@@ -99,7 +105,7 @@ class RigidReservation {
             const std::vector<policy::NodeShare> shares = equal_shares_for(even);
             if (!shares.empty()) return give(even, shares);
         }
-        note_unserved(rigid);
+        note_unserved(pool_, rigid);
     }
 
     // A job of the same shape that needs no more has found no place, and no place is planned for
@@ -107,31 +113,14 @@ class RigidReservation {
     [[nodiscard]] bool is_hopeless(const JobRecord &rigid) const {
         const bool has_plan = rigid.gpus_requested > 0 && rigid.gpus_of_types.empty();
         if (has_plan && planned_ < kPlannedMost) return false;
-        return std::ranges::any_of(pool_.unserved, [&](const JobRecord *other) {
-            return have_same_nodes(*other, rigid) && other->any_shares == rigid.any_shares &&
-                   other->nodes_most == rigid.nodes_most &&
-                   other->nodes_requested == rigid.nodes_requested &&
-                   other->whole_nodes == rigid.whole_nodes && other->memory == rigid.memory &&
-                   other->gpus_requested <= rigid.gpus_requested &&
-                   other->cpus_requested <= rigid.cpus_requested;
-        });
-    }
-
-    void note_unserved(const JobRecord &rigid) {
-        const auto found = std::ranges::find_if(
-            pool_.unserved, [&](const JobRecord *other) { return have_same_nodes(*other, rigid); });
-        if (found == pool_.unserved.end())
-            pool_.unserved.push_back(&rigid);
-        else if (std::pair(rigid.gpus_requested, rigid.cpus_requested) <
-                 std::pair((*found)->gpus_requested, (*found)->cpus_requested))
-            *found = &rigid;
+        return has_unserved_like(pool_, rigid);
     }
 
     // Reserves the nodes where the job will start.
     void plan_for(const JobRecord &rigid) {
         if (planned_ == kPlannedMost) return;
         ++planned_;
-        if (!planner_) planner_.emplace(observation_, pool_, node_room_);
+        if (!planner_) planner_.emplace(observation_, pool_, node_room_, lent_min_);
         const std::optional<RigidPlan> plan =
             planner_->plan(rigid, room_.room(), movable_, restarting_, promised_min_);
         if (!plan) return;
@@ -162,6 +151,12 @@ class RigidReservation {
         pool_.has_pending = true;
     }
 
+    // The MIN of a job that may be paused. No other job's MIN moves there.
+    void lend(const std::vector<policy::NodeShare> &min) {
+        for (const auto &[node, gpus] : min) room_.subtract(node, -gpus);
+        lent_min_.insert(lent_min_.end(), min.begin(), min.end());
+    }
+
     // A running job keeps its MIN on its first nodes.
     std::vector<policy::NodeShare> keep_min(const MalleableJob &job, int gpus) {
         std::vector<policy::NodeShare> out;
@@ -182,7 +177,7 @@ class RigidReservation {
         }
         room_.lenders.remove(job);
         std::erase_if(movable_, [&](const Movable &one) { return one.malleable == &job; });
-        int min = job.intent.gpus_min;
+        int min = kept_from_rigid(job, options_);
         for (const auto &[node, held] : job.record->gpus_on_node) {
             room_.subtract(node, held - std::min(held, min));
             min -= std::min(held, min);
@@ -197,11 +192,7 @@ class RigidReservation {
     [[nodiscard]] Lenders::Cost cost_of(const JobRecord &rigid,
                                         const std::vector<policy::NodeShare> &shares) const {
         Lenders::Cost out;
-        for (const auto &[node, share] : shares) {
-            const Lenders::Cost here = cost_at(rigid, node, share);
-            out.jobs += here.jobs;
-            out.gpus += here.gpus;
-        }
+        for (const auto &[node, share] : shares) out += cost_at(rigid, node, share);
         return out;
     }
 
@@ -273,7 +264,7 @@ class RigidReservation {
         std::ranges::stable_sort(
             nodes, [&](int a, int b) { return room_.free_on(rigid, a) > room_.free_on(rigid, b); });
         try_in_this_order();
-        if (!best.empty() && cost_of(rigid, best).jobs <= 1) return best;
+        if (!best.empty() && cost_of(rigid, best) < Lenders::Cost{.jobs = 2}) return best;
         std::ranges::stable_sort(nodes, [&](int a, int b) { return room_at(a) > room_at(b); });
         try_in_this_order();
         sort_by_cost(rigid, nodes);
@@ -320,8 +311,10 @@ class RigidReservation {
     Pool &pool_;
     const Observation &observation_;
     NodeRoom &node_room_;
+    const Options &options_;
     RigidRoom room_;
     std::vector<Movable> movable_;
+    std::vector<policy::NodeShare> lent_min_;
     std::vector<const MalleableJob *> restarting_;
     std::optional<RigidPlanner> planner_;
     int planned_ = 0;
@@ -336,14 +329,14 @@ class RigidReservation {
 
 void reserve_for_rigid(Pool &pool, const Observation &observation,
                        const std::vector<MalleableJob> &jobs, NodeRoom &node_room,
-                       std::vector<const JobRecord *> waiting, Reclaim reclaim) {
+                       std::vector<const JobRecord *> waiting, const Options &options) {
     std::sort(waiting.begin(), waiting.end(), [](const JobRecord *a, const JobRecord *b) {
         if (a->priority != b->priority) return a->priority > b->priority;
         return a->submit_s != b->submit_s ? a->submit_s < b->submit_s : a->id < b->id;
     });
     // As many as Slurm's own backfill examines: later ones have no chance yet.
     if (waiting.size() > kRigidLookedAt) waiting.resize(kRigidLookedAt);
-    RigidReservation reservation(pool, observation, jobs, node_room, reclaim, waiting);
+    RigidReservation reservation(pool, observation, jobs, node_room, options, waiting);
     for (const JobRecord *rigid : waiting) reservation.reserve_for(*rigid);
 }
 

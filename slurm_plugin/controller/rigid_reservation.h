@@ -15,6 +15,6 @@ namespace ringrt::controller {
 
 void reserve_for_rigid(Pool &pool, const Observation &observation,
                        const std::vector<MalleableJob> &jobs, NodeRoom &node_room,
-                       std::vector<const JobRecord *> waiting, Reclaim reclaim);
+                       std::vector<const JobRecord *> waiting, const Options &options);
 
 }  // namespace ringrt::controller

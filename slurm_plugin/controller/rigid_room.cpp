@@ -149,9 +149,7 @@ RigidRoom::Price RigidRoom::price(const JobRecord &rigid, int node, int gpus, in
     Price out;
     for (const auto &[part, share] : split(rigid, node, gpus, kept)) {
         const int lacks = share - std::min(share, free_of(part));
-        const Lenders::Cost here = lenders.cost(part, lacks);
-        out.cost.jobs += here.jobs;
-        out.cost.gpus += here.gpus;
+        out.cost += lenders.cost(part, lacks);
         out.lacks += lacks;
     }
     return out;

@@ -60,6 +60,10 @@ struct Site {
         job.nodes_most = nodes_most;
     }
     // The jobs that are to give GPUs back.
+    [[nodiscard]] Plan plan(Pausing pause) const {
+        const Options options{.mode = Mode::act, .pause = pause};
+        return decide(seen, malleable_jobs(seen, options), {}, options);
+    }
     [[nodiscard]] Ids giving() const {
         Options options;
         options.mode = Mode::act;
@@ -186,16 +190,81 @@ TEST(a_job_already_asked_adds_no_cost) {
 TEST(excess_gpus_of_a_lender_serve_the_next) {
     Lenders lenders(1);
     JobRecord record{.id = 1, .gpus_requested = 8, .gpus_on_node = {{0, 8}}};
-    lenders.add({.record = &record, .intent = {.gpus_min = 1, .gpus_max = 8}});
+    lenders.add({.record = &record, .intent = {.gpus_min = 1, .gpus_max = 8}}, false);
     using Cost = Lenders::Cost;
-    ck_assert((lenders.cost(0, 1) == Cost{1, 4}));
-    ck_assert((lenders.cost(0, 5) == Cost{1, 6}));
+    ck_assert((lenders.cost(0, 1) == Cost{0, 1, 4}));
+    ck_assert((lenders.cost(0, 5) == Cost{0, 1, 6}));
     lenders.take(0, 1);
     ck_assert((lenders.cost(0, 3) == Cost{}));
-    ck_assert((lenders.cost(0, 4) == Cost{1, 2}));
+    ck_assert((lenders.cost(0, 4) == Cost{0, 1, 2}));
     lenders.take(0, 4);
     ck_assert((lenders.cost(0, 1) == Cost{}));
     ck_assert((lenders.cost(5, 1) == Cost{}));  // no such node
+}
+
+// ---- jobs that may be paused ------------------------------------------------------------------
+
+TEST(pauses_come_after_all_that_is_borrowed) {
+    Lenders lenders(1);
+    JobRecord one{.id = 1, .gpus_requested = 2, .gpus_on_node = {{0, 2}}};
+    JobRecord two{.id = 2, .gpus_requested = 4, .gpus_on_node = {{0, 4}}};
+    lenders.add({.record = &one, .intent = {.gpus_min = 1, .gpus_max = 8}}, true);
+    lenders.add({.record = &two, .intent = {.gpus_min = 2, .gpus_max = 8}}, true);
+    using Cost = Lenders::Cost;
+    ck_assert((lenders.cost(0, 1) == Cost{0, 1, 1}));
+    ck_assert((lenders.cost(0, 3) == Cost{0, 2, 3}));
+    ck_assert((lenders.cost(0, 4) == Cost{1, 3, 4}));
+    ck_assert((lenders.cost(0, 5) == Cost{1, 3, 5}));
+    ck_assert((lenders.cost(0, 6) == Cost{2, 4, 6}));
+    lenders.take(0, 5);  // both at MIN, and the larger one paused
+    ck_assert((lenders.cost(0, 1) == Cost{1, 1, 1}));
+    lenders.remove({.record = &one});
+    ck_assert((lenders.cost(0, 1) == Cost{}));
+}
+
+// Four jobs at MIN on one node. Two of them pause for two GPUs.
+TEST(jobs_at_min_pause_for_a_rigid_job) {
+    Site site({4});
+    for (int n = 0; n < 4; ++n) site.malleable(1, 4, {{0, 1}});
+    site.waits(2, 1);
+    const auto paused = [&](Pausing pause) {
+        const Plan plan = site.plan(pause);
+        return std::pair(
+            std::ranges::count(plan.targets, 0,
+                               [](const Target &target) { return target.allotment.gpus; }),
+            plan.pools.at(0).capacity.kept_for_rigid);
+    };
+    ck_assert(paused(Pausing::all) == std::pair(2L, 2));
+    ck_assert(paused(Pausing::asked) == std::pair(0L, 0));
+    for (JobRecord &job : site.seen.jobs)
+        if (job.intent && job.id != 2) job.intent->pause = true;
+    ck_assert(paused(Pausing::asked) == std::pair(2L, 2));
+    ck_assert_int_eq(site.plan(Pausing::asked).targets.at(1).allotment.gpus, 1);
+    ck_assert(paused(Pausing::never) == std::pair(0L, 0));
+}
+
+TEST(jobs_shrink_before_any_pauses) {
+    Site site({4, 1});
+    site.malleable(1, 2, {{0, 2}});
+    site.malleable(1, 2, {{0, 2}});
+    site.malleable(1, 1, {{1, 1}});
+    site.waits(1, 1);
+    const Plan plan = site.plan(Pausing::all);
+    ck_assert_int_eq(plan.targets.at(2).allotment.gpus, 1);
+    ck_assert_int_eq(plan.targets.at(0).allotment.gpus + plan.targets.at(1).allotment.gpus, 3);
+}
+
+// Two jobs of two GPUs on two nodes of four, and a rigid job that needs a whole node: the job that
+// may not be paused does not move onto the GPUs of the other one.
+TEST(a_paused_jobs_place_is_no_place_for_another) {
+    Site site({4, 4});
+    site.malleable(2, 2, {{0, 2}});
+    site.malleable(2, 2, {{1, 2}});
+    site.add(2, {{1, 2}});
+    site.seen.jobs[1].intent->pause = true;
+    site.waits(4, 1);
+    const Plan plan = site.plan(Pausing::asked);
+    ck_assert_uint_eq(plan.targets.at(0).moves_for, 0);
 }
 
 // A job of MIN needs half of its GPUs of a node that is powered down, and half of one that another

@@ -142,6 +142,24 @@ TEST(nothing_is_paused_for_longer_than_the_site_allows) {
     expect_all_finish(world, 9000, "longest");
 }
 
+// All GPUs of a job that may be paused are borrowed: a rigid job gets them.
+TEST(a_job_pauses_for_a_rigid_job) {
+    Options options = quick_options();
+    options.pause = Pausing::all;
+    World world({4, 4}, options);
+    world.cluster.may_pause = true;
+    const uint32_t a = world.cluster.submit_malleable(4, 4, {.steps = 300, .telemetry_s = 1});
+    const uint32_t b = world.cluster.submit_malleable(4, 4, {.steps = 400, .telemetry_s = 1});
+    world.run(30);
+    const uint32_t rigid = world.cluster.submit_rigid(4, 60);
+    expect_running(world, rigid, 40);
+    world.run(2);
+    ck_assert_int_eq(world.cluster.count(EventKind::paused), 1);
+    ck_assert(is_paused(world, a) != is_paused(world, b));
+    expect_all_finish(world, 1500, "rigid");
+    for (const uint32_t id : {a, b}) ck_assert_double_eq(world.cluster.lost_steps(id), 0);
+}
+
 // ---- the user wins ----------------------------------------------------------------------------
 
 TEST(start_time_now_resumes_a_paused_job) {

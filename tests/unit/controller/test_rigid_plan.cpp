@@ -85,7 +85,7 @@ struct Site {
         for (const JobRecord &job : seen.jobs)
             now.free.node_gpus[job.gpus_on_node[0].first] -= job.gpus_requested;
         const NodeRoom node_room(seen);
-        return RigidPlanner(seen, now, node_room)
+        return RigidPlanner(seen, now, node_room, {})
             .plan({.gpus_requested = gpus, .nodes_requested = nodes}, room, movable, restarting,
                   promised);
     }
