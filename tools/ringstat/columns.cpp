@@ -60,7 +60,7 @@ constexpr Column kColumns[] = {
      [](const JobView &j) -> double { return j.target; }},
     {'z', "RESIZES", "resizes so far", [](const JobView &j) { return number(j.resizes); },
      [](const JobView &j) -> double { return j.resizes; }},
-    {'s', "STATE", "new, waits, steady, asked, leaving, ending or ended",
+    {'s', "STATE", "new, waits, paused, steady, asked, leaving, ending or ended",
      [](const JobView &j) { return j.state; }, nullptr},
     {'r', "REASON", "reason for its size, or why it is pending",
      [](const JobView &j) { return printable(j.reason); }, nullptr},

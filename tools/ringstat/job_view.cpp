@@ -46,17 +46,33 @@ bool passes(const ListedJob &job, const Filter &filter) {
            state_wanted(job, filter.states);
 }
 
+// Pending until the start time that its pause set. Slurm gives no reason until it next scans the
+// queue.
+bool is_paused(const ListedJob &job, const Intent &intent) {
+    const bool waits_for_time =
+        job.reason == "BeginTime" || job.reason == "None" || job.reason.empty();
+    return job.pending && intent.state == IntentState::paused && waits_for_time;
+}
+
 std::string state_word(const ListedJob &job, const Intent &intent) {
     if (job.ended) return "ended";
     if (job.completing) return intent.state == IntentState::asked ? "leaving" : "ending";
+    if (is_paused(job, intent)) return "paused";
     if (job.pending) return intent.gpus == 0 ? "new" : "waits";
     return intent.state == IntentState::asked ? "asked" : "steady";
 }
 
 // For a pending job, Slurm's reason; for a running one, the policy's reason for its size.
 std::string reason_word(const ListedJob &job, const Intent &intent) {
-    if (job.pending && !job.reason.empty() && job.reason != "None") return job.reason;
+    if (job.pending && !is_paused(job, intent) && !job.reason.empty() && job.reason != "None")
+        return job.reason;
     return intent.why.empty() ? "None" : camel_case(intent.why);
+}
+
+// The MIN of a paused job is no decision: it gets a size when its pause ends.
+int next_size(const ListedJob &job, const Intent &intent) {
+    const bool has_it = intent.target == job.gpus && !job.pending;
+    return has_it || is_paused(job, intent) ? 0 : intent.target;
 }
 
 void add_telemetry(const ListedJob &job, JobView &view) {
@@ -86,10 +102,11 @@ JobView view_of(const ListedJob &job, const Intent &intent, double now_s) {
                  .gpus = job.pending || job.ended ? 0 : job.gpus,
                  .gpus_min = intent.gpus_min,
                  .gpus_max = intent.gpus_max,
-                 .target = intent.target == job.gpus && !job.pending ? 0 : intent.target,
+                 .target = next_size(job, intent),
                  .resizes = intent.resizes,
                  .restarts = job.restarts,
                  .gap_s = intent.gap_s};
+    if (is_paused(job, intent)) view.paused_since_s = intent.since_s;
     if (!job.pending && job.start_s > 0)
         view.time_s = std::max(0.0, (job.ended ? job.end_s : now_s) - job.start_s);
     add_telemetry(job, view);

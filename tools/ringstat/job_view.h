@@ -21,7 +21,7 @@ struct JobView {
     std::string name, user, partition, nodes;
     std::string slurm_state;        // "RUNNING"
     std::string slurm_state_short;  // "R"
-    std::string state;              // new, waits, steady, asked, leaving, ending, ended
+    std::string state;              // new, waits, paused, steady, asked, leaving, ending, ended
     std::string reason;             // of its size, or why it is pending: "BestGain", "Resources"
     int gpus = 0;                   // GPUs held; 0: pending
     int gpus_min = 0, gpus_max = 0;
@@ -29,6 +29,7 @@ struct JobView {
     int resizes = 0, restarts = 0;
     double gap_s = 0;   // last resize, from the signal until it ran again; 0: none yet
     double time_s = 0;  // duration of the present run
+    std::optional<double> paused_since_s;  // Unix time; nullopt: it is not paused
     // Reported by the job itself; nullopt: not reported (yet).
     std::optional<uint64_t> step, checkpoint_step;
     std::optional<int64_t> steps_left;

@@ -34,6 +34,7 @@ Json to_json(const JobView &job) {
             {"restarts", job.restarts},
             {"gap_s", job.gap_s > 0 ? Json(job.gap_s) : Json(nullptr)},
             {"time_s", job.time_s},
+            {"paused_since", or_null(job.paused_since_s)},
             {"step", or_null(job.step)},
             {"checkpoint_step", or_null(job.checkpoint_step)},
             {"step_ms", or_null(job.step_ms)},

@@ -106,6 +106,8 @@ std::string to_json(const Diag &diag) {
     add(out, "failed_observations", s.failed_observations);
     add(out, "malleable", s.malleable);
     add(out, "waiting", s.waiting);
+    add(out, "paused", s.paused);
+    add(out, "pauses", s.pauses);
     add(out, "gpus_held", s.gpus_held);
     add(out, "gpus_borrowed", s.gpus_borrowed);
     add(out, "restarts", s.restarts);

@@ -97,6 +97,10 @@ void add_jobs(Text &text, const Diag &diag) {
     text.family("malleable_jobs", "gauge", "Malleable jobs that have not ended.")
         .sample(s.malleable - s.waiting, one("state", "running"))
         .sample(s.waiting, one("state", "waiting"));
+    text.family("jobs_paused", "gauge", "Paused jobs; they count as waiting, too.")
+        .sample(s.paused);
+    text.family("pauses", "counter", "Pauses for which a job left its GPUs.")
+        .sample(static_cast<double>(s.pauses));
     text.family("gpus_held", "gauge", "GPUs that malleable jobs hold.").sample(s.gpus_held);
     text.family("gpus_borrowed", "gauge", "GPUs that malleable jobs hold above their MIN.")
         .sample(s.gpus_borrowed);

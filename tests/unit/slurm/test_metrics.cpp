@@ -171,7 +171,8 @@ TEST(each_count_has_its_name) {
     s.resizes = {.asked = 9, .resized = 5, .called_off = 2, .lost = 1, .refused = 3};
     s.by_reason["best_gain"] = {.asked = 4, .resized = 3};
     s.called_off_why["late"] = 2;
-    s.malleable = 7, s.waiting = 3, s.gpus_held = 24, s.gpus_borrowed = 20;
+    s.malleable = 7, s.waiting = 3, s.paused = 2, s.pauses = 9, s.gpus_held = 24,
+    s.gpus_borrowed = 20;
     s.restarts = 2, s.restart_s = 5.5, s.restart_gpu_s = 44;
     s.breaker_until_s = 3000;
     account.diag.passes.add(250);
@@ -187,6 +188,8 @@ TEST(each_count_has_its_name) {
                        "ringrt_resizes_called_off_by_cause_total{cause=\"late\"}") == 2);
     ck_assert(value_of(f, "ringrt_malleable_jobs", "ringrt_malleable_jobs{state=\"running\"}") ==
               4);
+    ck_assert(value_of(f, "ringrt_jobs_paused", "ringrt_jobs_paused") == 2);
+    ck_assert(value_of(f, "ringrt_pauses", "ringrt_pauses_total") == 9);
     ck_assert(value_of(f, "ringrt_gpus_borrowed", "ringrt_gpus_borrowed") == 20);
     ck_assert(value_of(f, "ringrt_restart_seconds", "ringrt_restart_seconds_sum") == 5.5);
     ck_assert(value_of(f, "ringrt_restart_gpu_seconds", "ringrt_restart_gpu_seconds_total") == 44);

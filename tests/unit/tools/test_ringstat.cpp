@@ -114,6 +114,23 @@ TEST(states_follow_slurm_and_the_intent) {
     ck_assert_int_eq(only_view(job).gpus, 0);
 }
 
+TEST(a_paused_job_shows_since_when) {
+    ListedJob job = running_job();
+    job.pending = true, job.reason = "BeginTime";
+    job = with_intent(job, {.state = IntentState::paused,
+                            .gpus = 4,
+                            .target = 1,
+                            .since_s = 1763721600,
+                            .why = "paused"});
+    const JobView view = only_view(job);
+    EXPECT_TEXT(shown(view, "%s|%n|%r|%g"), "paused|-|Paused|0");
+    ck_assert_double_eq(view.paused_since_s.value_or(0), 1763721600);
+    job.reason = "JobHeldUser";
+    EXPECT_TEXT(shown(only_view(job), "%s|%n|%r"), "waits|1|JobHeldUser");
+    job.reason = "Resources";  // its user set its start time to now
+    ck_assert(!only_view(job).paused_since_s);
+}
+
 TEST(unreported_values_are_not_invented) {
     ListedJob job = running_job();
     job.comment = "";
