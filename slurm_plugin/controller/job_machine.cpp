@@ -77,7 +77,6 @@ Action note_start(const MalleableJob &job, const PassContext &pass) {
     intent.since_s = pass.now_s;
     intent.asked_s = 0;
     note_times(record, intent);
-    intent.begin_s = 0;
     intent.run = record.restarts;
     intent.base_step = -1;
     intent.keep = 0;
@@ -104,11 +103,11 @@ Action call_off(const MalleableJob &job, const PassContext &pass, const char *ca
     action.intent.asked_s = 0;
     action.intent.since_s = pass.now_s;
     action.settings = restore_settings(*job.record, action.intent);
-    action.event =
-        event_of(EventKind::called_off, job.intent, job.intent.gpus, job.intent.target,
-                 (job.intent.target > 0 ? "resize to " + gpus_text(job.intent.target) : "pause") +
-                     " called off: " + why + "; the job continues with " +
-                     gpus_text(job.record->gpus_requested));
+    const int gpus = job.intent.gpus, target = job.intent.target;
+    const std::string what = target > 0 ? "resize to " + gpus_text(target) : "pause";
+    action.event = event_of(EventKind::called_off, job.intent, gpus, target,
+                            what + " called off: " + why + "; the job continues with " +
+                                gpus_text(job.record->gpus_requested));
     return action;
 }
 
@@ -133,11 +132,10 @@ Action ask(const MalleableJob &job, const Target &target, const PassContext &pas
     intent.why = to_string(target.allotment.reason);
     ++intent.resize_id;
     action.settings = suppress_mails(*job.record, intent);
-    std::string text = intent.target > 0
-                           ? "signalled to save and restart with " + gpus_text(intent.target)
-                           : "signalled to save and pause: it has " + gpus_text(intent.gpus);
-    if (intent.target > 0 && intent.target != intent.gpus)
-        text += " instead of " + std::to_string(intent.gpus);
+    const std::string has = gpus_text(intent.gpus), gets = gpus_text(intent.target);
+    std::string text = intent.target == 0 ? "signalled to save and pause: it has " + has
+                                          : "signalled to save and restart with " + gets;
+    if (gets != has && intent.target > 0) text += " instead of " + std::to_string(intent.gpus);
     if (target.moves_for != 0)
         text += " on other nodes: job " + std::to_string(target.moves_for) + " needs its nodes";
     action.event = event_of(EventKind::asked, intent, intent.gpus, intent.target, std::move(text));

@@ -32,6 +32,7 @@ NOT_SAID = ("Invalid job id", "Only batch jobs", "No such file", "Malleable jobs
             "exit status: 0 success; 1 failure; 2 usage error",
             ": (where it is by default)",
             "show the version", "show this help",
+            "let the scheduler also pause the job, which saves, leaves its GPUs and continues later",
             "let the scheduler resize the job between MIN and MAX GPUs (MIN, 2 MIN, 4 MIN, ...) while it trains",
             "signal on which the job saves and requeues (default URG)",
             "how long the job may take to save before the resize is called off (default 2 minutes)")

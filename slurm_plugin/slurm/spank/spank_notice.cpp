@@ -102,12 +102,14 @@ void report_resize(spank_t spank) {
     if (!seen || !seen->requeued || seen->intent.state != records::IntentState::asked) return;
     const records::Intent &intent = seen->intent;
     const std::string why = intent.why.empty() ? "" : " (" + shown_reason(intent.why) + ")";
-    const std::string change =
-        intent.target > 0 ? " is being resized from " + std::to_string(intent.gpus) + " to " +
-                                gpus_text(intent.target) + why + ": it restarts in a few seconds"
-                          : " is paused: it continues from its checkpoint later";
-    say("job " + std::to_string(job_id) + change +
-        "; Slurm's \"CANCELLED ... DUE TO JOB REQUEUE\" and "
+    const std::string job = "job " + std::to_string(job_id);
+    if (intent.target == 0)
+        return say(job +
+                   " is paused: it continues from its checkpoint later; Slurm's "
+                   "\"CANCELLED ... DUE TO JOB REQUEUE\" and \"Terminated\" are expected");
+    say(job + " is being resized from " + std::to_string(intent.gpus) + " to " +
+        gpus_text(intent.target) + why +
+        ": it restarts in a few seconds; Slurm's \"CANCELLED ... DUE TO JOB REQUEUE\" and "
         "\"Terminated\" are expected");
 }
 

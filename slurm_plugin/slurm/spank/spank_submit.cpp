@@ -35,13 +35,13 @@ int take_option(int index, const char *value, int remote) {
     return ESPANK_SUCCESS;
 }
 
-const char *const kArgument[kFlags.size()] = {"MIN:MAX", "NUM|NAME", "TIME", nullptr};
-const char *const kUsage[kFlags.size()] = {
+const char *const kArgument[] = {"MIN:MAX", "NUM|NAME", "TIME", nullptr};
+const char *const kUsage[] = {
     "let the scheduler resize the job between MIN and MAX GPUs (MIN, 2 MIN, 4 MIN, ...) while it "
     "trains",
     "signal on which the job saves and requeues (default URG)",
     "how long the job may take to save before the resize is called off (default 2 minutes)",
-    "let the scheduler also pause the job: it saves, leaves its GPUs, waits and continues later",
+    "let the scheduler also pause the job, which saves, leaves its GPUs and continues later",
 };
 
 bool is_sbatch() { return std::strcmp(program_invocation_short_name, "sbatch") == 0; }
