@@ -41,4 +41,4 @@ include_HEADERS += libringrt/ringrt.h libringrt/ringrt_checkpoint.h libringrt/ri
 	libringrt/ringrt_live.h libringrt/ringrt_mpi.h
 pkgconfig_DATA += libringrt/ringrt.pc
 dist_man_MANS += man/ringrt.3 man/ringrt_checkpoint.3 man/ringrt_comm.3 man/ringrt_job.3
-dist_doc_DATA += doc/allreduce.md doc/channel.md doc/checkpoints.md doc/communicators.md doc/job.md doc/live.md
+dist_doc_DATA += doc/allreduce.md doc/channel.md doc/checkpoints.md doc/communicators.md doc/job.md doc/live.md doc/pausing.md
