@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# malleable.yaml: pause: never pauses no job and releases those that are paused, pause: all pauses each malleable job,
+# and pause_longest_s limits a pause. Each is read while jobs are paused.
+# seconds: 400
+. "$here/pause.sh"
+yaml_with() { set_yaml "$(cat "$work/malleable.yaml")
+$1"; }
+start_training options -- 100000 100
+pause_for 40
+yaml_with 'pause: never'
+# It has a place in Slurm's order again. The short job may not be paused and keeps its GPUs.
+is_ordinary() { is_state "$job" PENDING && ! intent_is "$job" paused; }
+wait_for 20 "the end of its pause" is_ordinary
+is_state "$short" RUNNING || fail "the short job is $(state_of "$short")"
+resumes "with pause: never"
+submit_short 5
+sleep 8
+is_state "$job" RUNNING && is_state "$short" PENDING || fail "paused with pause: never"
+yaml_with 'pause: asked'
+wait_for 60 "start of the short job" is_state "$short" "RUNNING COMPLETED"
+resumes "with pause: asked"
+check_steps
+
+# A reload that changes nothing of it leaves the pause.
+pause_for 20
+yaml_with 'payback: 1.5'
+sleep 3
+is_paused "$job" || fail "a reload ended the pause: $(state_of "$job")"
+wait_for 60 "end of the short job" is_state "$short" COMPLETED
+resumes "after a reload"
+check_steps
+clear_jobs
+
+# ---- pause: all, for a job that did not ask ----------------------------------------------------------
+yaml_with 'pause: all'
+start_job all --malleable=4:16 -- 100000 100
+wait_for 40 "start with 16 GPUs" runs_with "$job" 16
+wait_for 20 "steps" has_steps 5
+pause_for 5
+resumes "with pause: all"
+check_steps
+clear_jobs
+
+# ---- the longest pause: younger jobs are submitted all the time, and the training comes first ---------
+yaml_with 'pause_longest_s: 12'
+start_training longest -- 100000 100
+shorts=()
+for _ in 1 2 3 4; do submit_short 10; shorts+=("$short"); done
+wait_for 60 "pause" is_paused "$job"
+wait_for 120 "second start, before all shorter jobs ended" has_starts 2
+is_state "${shorts[3]}" PENDING || fail "it starved until the last short job was $(state_of "${shorts[3]}")"
+for short in "${shorts[@]}"; do wait_for 150 "end of short job $short" is_state "$short" COMPLETED; done
+resumes "after all of them"
+check_steps

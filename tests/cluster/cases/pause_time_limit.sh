@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The time limit of a training counts over its pauses: the time that it runs counts, the time that it is paused does not.
+# seconds: 400
+. "$here/pause.sh"
+minutes_of() { timeout 10 squeue -h -j "$job" -o %l | awk -F: '{ print NF == 3 ? $1 * 60 + $2 : $1 }'; }
+start_training limited --malleable-grace=0:10 -t 4 -- 100000 100
+[ "$(minutes_of)" = 4 ] || fail "starts with $(minutes_of) minutes"
+sleep 62
+pause_for 65
+[ "$(minutes_of)" = 2 ] || fail "paused after more than a minute of four, it has $(minutes_of) left"
+wait_for 90 "end of the short job" is_state "$short" COMPLETED
+resumes "after a minute"
+[ "$(minutes_of)" = 2 ] || fail "after a pause of more than a minute it has $(minutes_of) minutes left"
+pause_for 3
+resumes "after a second pause"
+[ "$(minutes_of)" = 2 ] || fail "after two pauses it has $(minutes_of) minutes left"
+# A limit that an administrator sets while it is paused stands.
+pause_for 10
+timeout 10 scontrol update jobid="$job" timelimit=30 || fail "no time limit"
+resumes "with another limit"
+[ "$(minutes_of)" -ge 28 ] && [ "$(minutes_of)" -le 30 ] || fail "the administrator gave 30 minutes, it has $(minutes_of)"
+check_steps
