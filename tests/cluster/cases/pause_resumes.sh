@@ -6,9 +6,12 @@ user=nobody
 ringstat=$(dirname "$plugins")/ringstat
 explained() { "$ringstat" explain "$job" | grep -q '^job .* paused'; }
 start_training resumes --nice=70 --mail-type=ALL -- 100000 100
+mails=$(field "$job" MailType)
+[ -n "$mails" ] || fail "no MailType"
 for round in 1 2; do
     pause_for 8
     has_field "$job" Nice 70 || fail "paused with nice $(field "$job" Nice)"
+    has_field "$job" MailType "$mails" || fail "paused with mails $(field "$job" MailType), submitted with $mails"
     [ "$(gpus_of "$job")" = 4 ] || fail "paused with $(gpus_of "$job") GPUs: Slurm could not start it with its MIN"
     is_ahead "$job" $((lease_s / 2 - 60)) $lease_s || fail "its start time is $(seconds_ahead "$job") s ahead"
     [ ! -x "$ringstat" ] || wait_for 10 "explanation" explained
