@@ -42,6 +42,7 @@ std::optional<SlurmSetup> ask_slurm_setup(std::string *error) {
         .user = bounded_text(conf->slurm_user_name),
         .user_id = conf->slurm_user_id,
         .boot_s = conf->boot_time,
+        .read_s = conf->last_update,
         .message_timeout_s = conf->msg_timeout,
         .requeue_hold_s = requeue_hold_s(bounded_text(conf->authinfo)),
     };

@@ -28,6 +28,7 @@ struct SlurmSetup {
     std::string user;       // SlurmUser
     uint32_t user_id = 0;
     int64_t boot_s = 0;  // Unix time of slurmctld's start
+    int64_t read_s = 0;  // when it last read slurm.conf: at its start, or at a reconfigure
     int message_timeout_s = 10;
     double requeue_hold_s = 121;  // start delay after a requeue: AuthInfo's cred_expire, plus 1
 };

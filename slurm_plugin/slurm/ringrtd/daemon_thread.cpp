@@ -90,6 +90,7 @@ bool DaemonThread::fits(const SlurmSetup &setup) {
     if (asked_s_ == 0) {
         asked_s_ = boottime_s();
         boot_s_ = setup.boot_s;
+        read_s_ = setup.read_s;
         if (std::exchange(was_unreachable_, false)) info("slurmctld answers");
         why = why_incompatible(setup, geteuid());
     } else if (boottime_s() >= asked_s_ + kAskEvery_s) {
@@ -101,6 +102,8 @@ bool DaemonThread::fits(const SlurmSetup &setup) {
             restarted_ = true;
             info("slurmctld was restarted: the controller restarts as well");
         }
+        // As in sched/doubling, `scontrol reconfigure` rereads malleable.yaml.
+        if (now && std::exchange(read_s_, now->read_s) != now->read_s) reload();
     }
     if (why.empty()) return true;
     error(why);

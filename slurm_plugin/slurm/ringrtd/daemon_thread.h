@@ -63,6 +63,7 @@ class DaemonThread final : public ControllerThread {
     bool keeps_records_ = true;
     double asked_s_ = 0;
     int64_t boot_s_ = 0;      // slurmctld's start, as last reported
+    int64_t read_s_ = 0;      // when it read slurm.conf, as last reported
     bool restarted_ = false;  // since take_restart()
     bool was_unreachable_ = false, facts_failed_ = false;
     std::atomic<double> beat_s_;
