@@ -13,6 +13,15 @@
 namespace ringrt::policy {
 namespace {
 
+// Who runs changes less often than the sizes: this many times as long a time counts between two
+// restarts. Between 4 and 32 it matters little (doc/policies.md).
+constexpr double kRunsLonger = 8;
+
+Options for_selection(Options options) {
+    options.size_lasts_s *= kRunsLonger;
+    return options;
+}
+
 // A pending job that a decision should start.
 bool is_new(const Job &job) { return job.gpus_now == 0 && !job.paused && !job.pinned; }
 
@@ -257,7 +266,7 @@ class Chooser {
           jobs_(jobs),
           capacity_(capacity),
           options_(options),
-          selection_(jobs, capacity, options) {}
+          selection_(jobs, capacity, for_selection(options)) {}
     std::vector<Allotment> choose() const;
 
   private:

@@ -14,15 +14,6 @@ constexpr double kSoonest_s = 30;
 // restarts in all. Between 3 and 6 it matters little (doc/policies.md).
 constexpr double kRestartsOfSize = 4;
 
-// If a job may be paused, others get GPUs because it is paused, and not because it is halved. Its
-// size then lasts longer. Between 8 and 32 it matters little (doc/policies.md).
-constexpr double kLongerIfPaused = 8;
-
-// Without regard to restarts.
-double usual_size_lasts_s(const Job &job, const Options &options) {
-    return options.size_lasts_s * (job.may_pause || job.paused ? kLongerIfPaused : 1);
-}
-
 // The factor of a job's speed in its value.
 double own_time(double alone_s, const Options &options) {
     switch (options.gain) {
@@ -51,12 +42,11 @@ double remaining_s(const Job &job, int gpus, const Options &options) {
 }
 
 double size_lasts_s(const Job &job, const Options &options) {
-    return std::max(usual_size_lasts_s(job, options),
-                    kRestartsOfSize * options.payback * job.restart_s);
+    return std::max(options.size_lasts_s, kRestartsOfSize * options.payback * job.restart_s);
 }
 
 double deferral_s(const Job &job, const Options &options) {
-    return (size_lasts_s(job, options) - usual_size_lasts_s(job, options)) / kRestartsOfSize;
+    return (size_lasts_s(job, options) - options.size_lasts_s) / kRestartsOfSize;
 }
 
 Valuation::Valuation(const Job &job, const Options &options)
