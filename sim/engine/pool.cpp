@@ -88,11 +88,14 @@ void Pool::weigh(std::size_t index, double weight) {
         if (job.index == index) job.weight = weight;
 }
 
-// A job whose batch adapts chooses it again for each epoch.
-void Pool::enter_epoch(JobState &job) {
+// A job whose batch adapts chooses it again for each epoch, and at each decision: what it measured
+// meanwhile may favour another one (Pollux's simulator does the same).
+void Pool::set_batch(JobState &job) {
     const Profile &profile = *job.spec->profile;
     if (policy_.adapts_batch) {
-        job.plan = estimator_->choose_batch(job, job.shape);
+        job.plan = job.spec->adaptive_batch > 0
+                       ? split_batch(profile.batch, job.spec->adaptive_batch, job.gpus)
+                       : estimator_->choose_batch(job, job.shape);
         job.step_s = plan_step_s(profile, job.shape, job.plan);
     }
     job.samples = job.plan.total(job.gpus);
@@ -112,8 +115,7 @@ void Pool::advance(JobState &job, double begin, double seconds) {
             estimator_->restarted(job, restart_seconds(*job.spec, options_));
     }
     left = job.run(
-        profile, left, [&](double steps) { estimator_->ran(job, steps); },
-        [&] { enter_epoch(job); });
+        profile, left, [&](double steps) { estimator_->ran(job, steps); }, [&] { set_batch(job); });
     if (job.is_done(profile)) job.finished_s = begin + seconds - left;
     job.attained_gpu_s +=
         ((job.finished_s < 0 ? begin + seconds : job.finished_s) - begin) * job.gpus;
@@ -201,7 +203,7 @@ void Pool::start(JobState &job, double now) {
         job.plan = split_batch(job.spec->profile->batch, job.spec->batch, job.gpus);
         job.step_s = plan_step_s(*job.spec->profile, job.shape, job.plan);
     }
-    enter_epoch(job);
+    set_batch(job);
 }
 
 void Pool::seat(const std::vector<int> &want, double now) {
@@ -240,6 +242,9 @@ void Pool::decide(double now) {
     std::vector<int> want;
     for (const policy::Allotment &allotment : allotments) want.push_back(allotment.gpus);
     seat(want, now);
+    if (!policy_.adapts_batch) return;
+    for (JobState &job : active_)
+        if (job.gpus > 0) set_batch(job);
 }
 
 }  // namespace ringrt::sim

@@ -43,7 +43,7 @@ class Pool {
   private:
     [[nodiscard]] double finish_estimate(const JobState &job) const;
     void advance(JobState &job, double begin, double seconds);
-    void enter_epoch(JobState &job);
+    void set_batch(JobState &job);
     void grade(const std::vector<policy::Allotment> &decision);
     void seat(const std::vector<int> &want, double now);
     void start(JobState &job, double now);

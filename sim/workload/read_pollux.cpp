@@ -18,16 +18,17 @@ struct Fact {
     std::string_view application;
     int local_max;  // samples per GPU, if the GPU type has no name; 0: as measured
     int gpus_max;   // 0: no limit
+    int batch;      // the only one, if the GPU type has no name; 0: the batch may adapt
 };
 constexpr std::array kFacts{
-    Fact{"yolov3", 8, 0},  // 11 and 16 images per GPU were measured but not used
-    Fact{"ncf", 0, 1},     // always on one GPU
+    Fact{"yolov3", 8, 0, 0},   // 11 and 16 images per GPU were measured but not used
+    Fact{"ncf", 0, 1, 32768},  // always on one GPU; Pollux fixes its batch, Sia does not
 };
 
 Fact facts_of(std::string_view application) {
     for (const Fact &fact : kFacts)
         if (fact.application == application) return fact;
-    return {application, 0, 0};
+    return {application, 0, 0, 0};
 }
 
 std::shared_ptr<const Profile> profile_of(const std::string &application,
@@ -69,6 +70,7 @@ Workload parse_pollux(TextFile file, const ReadApplication &applications,
             profile = profile_of(job.application, applications, options.gpu_type, slowdown);
         job.batch = table.integer(row, batch, 1, profile->batch.total_max);
         job.profile = profile;
+        if (options.gpu_type.empty()) job.adaptive_batch = facts_of(job.application).batch;
         // Every GPU needs at least the application's smallest local batch.
         const int gpus_here =
             options.gpus_of_type > 0 ? options.gpus_of_type : options.cluster_gpus;

@@ -21,14 +21,15 @@ struct JobSpec {
     int gpus_asked = 1;   // as its user requested: the size under rigid policies
     int gpus_min = 1;     // the ladder of malleable policies
     int gpus_max = 1;
-    int gpus_limit = 1;     // the most for policies that assign any size
-    int batch = 1;          // its fixed global batch, in samples
-    double limit_s = 0;     // its time limit; 0: none
-    double restart_s = -1;  // cost of a stop and restart; negative: as in SimOptions
-    double start_s = -1;    // cost of its first start; negative: as in SimOptions
-    double weight = 1;      // value of one of its seconds (QOS)
-    double priority = 0;    // a higher one goes first, before arrival
-    double waited_s = -1;   // recorded queue wait; negative: not in the trace
+    int gpus_limit = 1;      // the most for policies that assign any size
+    int batch = 1;           // its fixed global batch, in samples
+    int adaptive_batch = 0;  // its only batch under a policy that adapts batches; 0: any
+    double limit_s = 0;      // its time limit; 0: none
+    double restart_s = -1;   // cost of a stop and restart; negative: as in SimOptions
+    double start_s = -1;     // cost of its first start; negative: as in SimOptions
+    double weight = 1;       // value of one of its seconds (QOS)
+    double priority = 0;     // a higher one goes first, before arrival
+    double waited_s = -1;    // recorded queue wait; negative: not in the trace
     std::shared_ptr<const Profile> profile;
 };
 

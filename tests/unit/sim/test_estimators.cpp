@@ -176,4 +176,47 @@ TEST(a_measurement_corrects_a_prior) {
     }
 }
 
+namespace {
+
+// One job of 1,000 steps of 8 samples. A step takes a second, whatever its batch, and the gradient
+// is all noise: the larger the batch, the sooner the job ends.
+Workload noisy_job(const std::string &application) {
+    const auto tables = [](const std::string &name) {
+        return std::vector<TextFile>{
+            {name + "/placements.csv",
+             "placement,local_bsz,step_time,sync_time\n1,8,1,0\n1,64,1,0\n1,65536,1,0\n"},
+            {name + "/validation-8.csv", "progress,iteration,grad_sqr,grad_var\n1000,1000,0,1\n"},
+            {name + "/validation-65536.csv",
+             "progress,iteration,grad_sqr,grad_var\n1000,1000,0,1\n"}};
+    };
+    Workload workload = parse_pollux(
+        {"w.csv", "name,time,application,num_replicas,batch_size\na,0," + application + ",1,8\n"},
+        tables, {});
+    workload.name = application;
+    return workload;
+}
+
+}  // namespace
+
+// The first batch is chosen without a measurement; a training of one epoch must not keep it.
+TEST(a_job_chooses_its_batch_again_once_it_is_measured) {
+    const SimOptions options{.nodes = 1, .gpus_per_node = 1, .knowledge = Knowledge::alone};
+    const RunResult run = simulate(noisy_job("app"), parse_policy("goodput@alone"), options);
+    ck_assert_double_le(run.jobs[0].finish_s, 300);
+}
+
+// Pollux's simulator gives ncf one batch, which its user chose: it is not explored.
+TEST(an_application_with_one_batch_has_it_from_the_start) {
+    const Workload workload = noisy_job("ncf");
+    ck_assert_int_eq(workload.jobs[0].adaptive_batch, 32768);
+    ck_assert_int_eq(noisy_job("app").jobs[0].adaptive_batch, 0);
+    for (const char *name : {"goodput@alone", "goodput@oracle"}) {
+        SimOptions options{.nodes = 1, .gpus_per_node = 1};
+        options.knowledge = parse_policy(name).knowledge;
+        // After the start: a step of 32,768 samples is 4,096 steps of 8, in two passes of a second.
+        const JobResult job = simulate(workload, parse_policy(name), options).jobs[0];
+        ck_assert_double_eq_tol(job.finish_s - job.start_s, 30 + 2 * 1000.0 / 4096, 1e-3);
+    }
+}
+
 int main() { return ringrt::test::run_all("estimators"); }
