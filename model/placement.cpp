@@ -33,16 +33,15 @@ struct Normal {
     }
 };
 
-// Typical values, as shares of one sample's step time.
-void add_prior(Normal &normal, const StepSample &sample) {
+void add_prior(Normal &normal, const StepSample &sample, Usual usual) {
     constexpr double kWeight = 1e-3;
     const double pass = sample.step_ms / sample.passes;
-    const Row usual{0.1 * pass,  0.9 * pass / sample.local_batch,
-                    0.02 * pass, 0.002 * pass,
-                    0.1 * pass,  0.005 * pass};
-    for (std::size_t i = 0; i < usual.size(); ++i) {
+    const Row values{usual.pass * pass,    (1 - usual.pass) * pass / sample.local_batch,
+                     0.02 * pass,          0.002 * pass,
+                     usual.network * pass, 0.005 * pass};
+    for (std::size_t i = 0; i < values.size(); ++i) {
         Row row{};
-        row[i] = 1 / usual[i];
+        row[i] = 1 / values[i];
         normal.add(row, 1, kWeight);
     }
 }
@@ -56,7 +55,7 @@ double PlacementModel::step_ms(int gpus, int nodes, int passes, double local_bat
     return sum;
 }
 
-PlacementModel fit_placement_model(std::span<const StepSample> samples) {
+PlacementModel fit_placement_model(std::span<const StepSample> samples, Usual usual) {
     Normal normal;
     const StepSample *smallest = nullptr;
     for (const StepSample &sample : samples) {
@@ -68,7 +67,7 @@ PlacementModel fit_placement_model(std::span<const StepSample> samples) {
     }
     PlacementModel model;
     if (!smallest) return model;
-    add_prior(normal, *smallest);
+    add_prior(normal, *smallest, usual);
     // Unknowns in units of the diagonal, so that the sweeps converge evenly.
     Row scale{};
     for (std::size_t i = 0; i < scale.size(); ++i) scale[i] = 1 / std::sqrt(normal.gram[i][i]);

@@ -7,8 +7,8 @@
 //
 // After the throughput model of Pollux (Qiao et al., OSDI 2021, eq. 8-11), with its overlap
 // exponent fixed at 1, so that the model is linear and non-negative least squares fits it. The fit
-// minimises relative errors. Rows of low weight pull towards typical values (a tenth of a pass does
-// not shrink with the batch; the exchange costs little), so one sample already gives a curve.
+// minimises relative errors. Rows of low weight pull towards usual values, so one sample already
+// gives a curve.
 #pragma once
 
 #include <array>
@@ -29,8 +29,21 @@ struct PlacementModel {
     [[nodiscard]] double step_ms(int gpus, int nodes, int passes, double local_batch) const;
 };
 
+// What is usual of an application that was hardly measured, as shares of a pass of the first
+// sample.
+struct Usual {
+    double pass;     // that does not shrink with the batch
+    double network;  // that an exchange between two nodes adds
+};
+// The first sample of a fixed batch has the batch that its user tuned, on which a pass takes long.
+inline constexpr Usual kUsualOfFixedBatch{.pass = 0.1, .network = 0.1};
+// That of an adaptive batch has the smallest. If the share of the pass is underrated, the batch
+// stays the smallest (Pollux assumes a half, too); if that of the network is, jobs pay restarts to
+// find that they do not scale over nodes.
+inline constexpr Usual kUsualOfSmallestBatch{.pass = 0.5, .network = 0.5};
+
 // Samples with a non-positive or non-finite number are ignored. Without samples: the default.
-[[nodiscard]] PlacementModel fit_placement_model(std::span<const StepSample> samples);
+[[nodiscard]] PlacementModel fit_placement_model(std::span<const StepSample> samples, Usual usual);
 
 // min |A x - b| over x >= 0, from the normal equations: `gram` = A'A (symmetric), `right` = A'b.
 // Cyclic coordinate descent (convex; each step solves one unknown exactly).

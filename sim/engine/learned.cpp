@@ -45,6 +45,7 @@ struct Family {
     std::map<std::array<int, 4>, double> step_ms;  // by GPUs, nodes, passes, local batch
     int largest = 0;                               // largest measured size in GPUs
     model::PlacementModel model;
+    model::Usual usual = model::kUsualOfFixedBatch;
     bool stale = false;
     uint64_t version = 1;
     double one_gpu = 0;  // samples per ms of one GPU, with the largest batch that fits
@@ -64,7 +65,7 @@ struct Family {
                                .passes = key[2],
                                .local_batch = double(key[3]),
                                .step_ms = ms});
-        model = model::fit_placement_model(samples);
+        model = model::fit_placement_model(samples, usual);
         stale = false;
         ++version;
     }
@@ -175,7 +176,11 @@ class Learned final : public Estimator {
     [[nodiscard]] std::string key_of(const JobState &job) const {
         return is_alone_ ? std::to_string(job.index) : job.spec->application;
     }
-    Family &family_of(const JobState &job) { return families_[key_of(job)]; }
+    Family &family_of(const JobState &job) {
+        Family &family = families_[key_of(job)];
+        if (adapts_) family.usual = model::kUsualOfSmallestBatch;
+        return family;
+    }
 
     Record &record_of(const JobState &job) {
         Record &record = records_[job.index];

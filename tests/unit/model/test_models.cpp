@@ -86,7 +86,7 @@ TEST(placement_model_finds_the_curve_it_was_sampled_from) {
         for (const double local : {512.0 / gpus, 256.0 / gpus})
             samples.push_back({gpus, at, 1, local, truth.step_ms(gpus, at, 1, local)});
     }
-    const PlacementModel model = fit_placement_model(samples);
+    const PlacementModel model = fit_placement_model(samples, kUsualOfFixedBatch);
     for (const StepSample &s : samples)
         ck_assert_double_eq_tol(model.step_ms(s.gpus, s.nodes, s.passes, s.local_batch), s.step_ms,
                                 0.03 * s.step_ms);
@@ -96,10 +96,25 @@ TEST(placement_model_finds_the_curve_it_was_sampled_from) {
 TEST(placement_model_survives_nonsense) {
     const std::vector<StepSample> samples{{0, 1, 1, 1, 5}, {1, 1, 1, 1, NAN},      {1, 1, 1, 1, -1},
                                           {1, 1, 0, 1, 5}, {1, 1, 1, INFINITY, 5}, {1, 1, 1, 0, 5}};
-    const PlacementModel model = fit_placement_model(samples);
+    const PlacementModel model = fit_placement_model(samples, kUsualOfFixedBatch);
     ck_assert_double_eq(model.step_ms(1, 1, 1, 1), PlacementModel{}.step_ms(1, 1, 1, 1));
     const std::vector<StepSample> one{{2, 1, 1, 64, 100}};
-    ck_assert_double_eq_tol(fit_placement_model(one).step_ms(2, 1, 1, 64), 100, 5);
+    ck_assert_double_eq_tol(fit_placement_model(one, kUsualOfFixedBatch).step_ms(2, 1, 1, 64), 100,
+                            5);
+}
+
+// A first measurement with the smallest batch must favour a larger batch, and a second GPU of the
+// node, but not one of another node. One with a fixed batch favours GPUs that share it.
+TEST(placement_model_expects_what_is_usual) {
+    const std::vector<StepSample> first{{1, 1, 1, 64, 100}};
+    const PlacementModel smallest = fit_placement_model(first, kUsualOfSmallestBatch);
+    ck_assert_double_eq_tol(smallest.step_ms(1, 1, 1, 64), 100, 3);
+    ck_assert_double_eq_tol(smallest.step_ms(1, 1, 1, 128), 150, 3);
+    ck_assert_double_eq_tol(smallest.step_ms(2, 1, 1, 64), 102, 3);
+    ck_assert_double_eq_tol(smallest.step_ms(2, 2, 1, 64), 150, 3);
+    const PlacementModel fixed = fit_placement_model(first, kUsualOfFixedBatch);
+    ck_assert_double_eq_tol(fixed.step_ms(1, 1, 1, 128), 190, 3);
+    ck_assert_double_eq_tol(fixed.step_ms(2, 2, 1, 64), 110, 3);
 }
 
 // Optimus's own form, with its floor, from noisy samples: the curve and the remaining steps.
