@@ -21,6 +21,7 @@
 #include "model/placement.h"
 #include "sim/engine/engine.h"
 #include "sim/workload/batch_choice.h"
+#include "slurm_plugin/policy/value.h"
 
 namespace ringrt::sim {
 namespace {
@@ -29,6 +30,11 @@ constexpr std::size_t kSamplesMax = 256;
 
 // How far beyond the largest measured size a job may grow.
 constexpr int kGrowthShared = 2, kGrowthAlone = 4;
+
+// What a job that learns alone and adapts its batch is expected to need yet: this long on one GPU,
+// and this part of what it did. It is the mean residual life of a Pareto II distribution of jobs.
+// Seconds count, because a step of one application takes a hundred times as long as another's.
+constexpr double kAloneLeft_s = 3000, kAloneLeftOfDone = 0.5;
 
 struct Mean {
     double sum = 0;
@@ -159,6 +165,9 @@ class Learned final : public Estimator {
         out.steps_left = left / worth;
         out.steps_done = job.progress / worth;
         if (known.largest() == 0 || is_alone_) out.steps_left = policy::kUnknown;
+        if (known.largest() > 0 && is_alone_ && adapts_)
+            out.steps_left = kAloneLeft_s * 1000 / std::max(policy::kStepMin_ms, step_ms(out, 1)) +
+                             kAloneLeftOfDone * out.steps_done;
     }
 
     BatchPlan choose_batch(const JobState &job, const Shape &shape) override {

@@ -205,6 +205,34 @@ TEST(a_job_chooses_its_batch_again_once_it_is_measured) {
     ck_assert_double_le(run.jobs[0].finish_s, 300);
 }
 
+// It cannot know its work left. The expectation counts seconds of its own, and grows with its age.
+TEST(a_job_that_learns_alone_expects_work_by_its_speed_and_age) {
+    const Workload workload = noisy_job("app");
+    for (const char *name : {"goodput@alone", "doubling@alone"}) {
+        const PolicySpec policy = parse_policy(name);
+        const SimOptions options{.nodes = 1, .gpus_per_node = 1, .knowledge = Knowledge::alone};
+        const auto alone = make_estimator(policy, options);
+        JobState job;
+        job.spec = &workload.jobs[0];
+        ringrt::policy::Job out;
+        alone->describe(job, out);
+        ck_assert(!std::isfinite(out.steps_left));
+        job.gpus = 1;
+        job.shape = {1};
+        job.plan = {.local = 8, .passes = 1};
+        job.step_s = 0.5;
+        alone->ran(job, 5);
+        for (const double done : {0.0, 400.0}) {
+            job.progress = done;
+            alone->describe(job, out);
+            ck_assert(std::isfinite(out.steps_left) == policy.adapts_batch);
+            if (!policy.adapts_batch) continue;
+            const double seconds = (out.steps_left - done / 2) * step_ms(out, 1) / 1000;
+            ck_assert_double_eq_tol(seconds, 3000, 1);
+        }
+    }
+}
+
 // Pollux's simulator gives ncf one batch, which its user chose: it is not explored.
 TEST(an_application_with_one_batch_has_it_from_the_start) {
     const Workload workload = noisy_job("ncf");
