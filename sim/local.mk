@@ -12,7 +12,8 @@ libsim_la_SOURCES = \
 	sim/workload/pollux_profile.cpp sim/workload/profile.cpp sim/workload/profile.h \
 	sim/workload/read_elasticflow.cpp sim/workload/read_history.cpp \
 	sim/workload/read_pollux.cpp sim/workload/read_workload.cpp sim/workload/workload.h \
-	sim/engine/engine.cpp sim/engine/engine.h sim/engine/fairness.cpp sim/engine/learned.cpp \
+	sim/engine/engine.cpp sim/engine/engine.h sim/engine/fairness.cpp sim/engine/gradients.h \
+	sim/engine/learned.cpp \
 	sim/engine/gpu_types.cpp sim/engine/oracle.cpp sim/engine/placer.cpp sim/engine/placer.h \
 	sim/engine/pool.cpp sim/engine/pool.h \
 	sim/engine/policy_spec.cpp sim/engine/policy_spec.h sim/engine/processor_time.h \

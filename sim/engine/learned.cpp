@@ -3,13 +3,14 @@
 //
 // A job reports what libringrt's telemetry contains: its step time where it runs, its progress,
 // and, if its batch adapts, its present gradient noise. The cost of its restarts is measured by
-// whoever restarts it. Speeds are learned per family (the job's application: a site identifies it
-// by the job name). Restart costs are also learned per family until a job has its own. A family
-// without measurements, and sizes far beyond the measured ones, are guesses: a job may grow to
-// twice the largest measured size of its family, so that exploration costs little. On a GPU type
-// without measurements the family's speed is taken from another type. It is scaled by how much
-// faster one GPU is with the largest batch that fits, which every family is assumed to have
-// measured (Sia, SOSP 2023, does the same). There a job grows to the other type's measured sizes.
+// whoever restarts it. Speeds and gradient noise are learned per family (the job's application: a
+// site identifies it by the job name). Restart costs are also learned per family until a job has
+// its own. A family without measurements, and sizes far beyond the measured ones, are guesses: a
+// job may grow to twice the largest measured size of its family, so that exploration costs little.
+// On a GPU type without measurements the family's speed is taken from another type. It is scaled by
+// how much faster one GPU is with the largest batch that fits, which every family is assumed to
+// have measured (Sia, SOSP 2023, does the same). There a job grows to the other type's measured
+// sizes.
 //
 // A job that learns alone (NAME@alone) starts on one GPU and climbs by itself. Each stage of its
 // climb costs a restart that no other job shares, so it may grow to four times its largest size.
@@ -20,6 +21,7 @@
 
 #include "model/placement.h"
 #include "sim/engine/engine.h"
+#include "sim/engine/gradients.h"
 #include "sim/workload/batch_choice.h"
 #include "slurm_plugin/policy/value.h"
 
@@ -55,6 +57,7 @@ struct Family {
     bool stale = false;
     uint64_t version = 1;
     double one_gpu = 0;  // samples per ms of one GPU, with the largest batch that fits
+    Gradients gradients;
 
     // The measured time if there is one; otherwise the model's.
     [[nodiscard]] double step_ms_at(int gpus, int nodes, BatchPlan plan) const {
@@ -129,6 +132,10 @@ class Learned final : public Estimator {
         stretch.steps += steps;
         if (stretch.steps < 1) return;
         Family &family = *record.family;
+        if (adapts_ && !is_alone_) {
+            const int batch = job.plan.total(job.gpus);
+            family.gradients.note(job.epoch, batch, job.spec->profile->gradient(batch, job.epoch));
+        }
         if (family.step_ms.size() >= kSamplesMax) return;
         if (!family.step_ms.emplace(key, job.step_s * 1000).second) return;
         family.largest = std::max(family.largest, job.gpus);
@@ -219,27 +226,30 @@ class Learned final : public Estimator {
 
     // The gradient noise that a job measures now, and the progress of a step at another batch.
     struct Noise {
-        double square, variance;
+        Gradient now;
         int initial_batch;
-        [[nodiscard]] double progress(int total_batch) const {
+        [[nodiscard]] double progress(int total_batch, Gradient gradient) const {
+            const auto [square, variance] = gradient;
             const double denominator = variance * initial_batch / total_batch + square;
             return denominator > 0 ? (variance + square) / denominator : 1;
         }
+        [[nodiscard]] double progress(int total_batch) const { return progress(total_batch, now); }
     };
     static Noise noise_now(const JobState &job) {
         const Profile &profile = *job.spec->profile;
         const int now = job.gpus > 0      ? job.plan.total(job.gpus)
                         : job.samples > 0 ? job.samples
                                           : profile.batch.initial;
-        const auto [square, variance] = profile.gradient(now, job.epoch);
-        return {square, variance, profile.batch.initial};
+        return {profile.gradient(now, job.epoch), profile.batch.initial};
     }
 
     static BatchChoice best_batch(const JobState &job, const Known &known, const Noise &noise,
                                   int gpus, int nodes) {
         const BatchLimits &limits = job.spec->profile->batch;
         const auto cost = [&](BatchPlan plan) {
-            return known.step_ms_at(gpus, nodes, plan) / noise.progress(plan.total(gpus));
+            const int batch = plan.total(gpus);
+            const Gradient gradient = known.family->gradients.at(job.epoch, batch, noise.now);
+            return known.step_ms_at(gpus, nodes, plan) / noise.progress(batch, gradient);
         };
         if (known.largest() > 0) return sim::choose_batch(limits, gpus, cost);
         const int least =

@@ -179,15 +179,16 @@ TEST(a_measurement_corrects_a_prior) {
 namespace {
 
 // One job of 1,000 steps of 8 samples. A step takes a second, whatever its batch, and the gradient
-// is all noise: the larger the batch, the sooner the job ends.
-Workload noisy_job(const std::string &application) {
-    const auto tables = [](const std::string &name) {
+// is all noise: the larger the batch, the sooner the job ends. `at_largest`: the square and the
+// variance of its gradient with a batch of 65,536.
+Workload noisy_job(const std::string &application, const std::string &at_largest = "0,1") {
+    const auto tables = [&](const std::string &name) {
         return std::vector<TextFile>{
             {name + "/placements.csv",
              "placement,local_bsz,step_time,sync_time\n1,8,1,0\n1,64,1,0\n1,65536,1,0\n"},
             {name + "/validation-8.csv", "progress,iteration,grad_sqr,grad_var\n1000,1000,0,1\n"},
             {name + "/validation-65536.csv",
-             "progress,iteration,grad_sqr,grad_var\n1000,1000,0,1\n"}};
+             "progress,iteration,grad_sqr,grad_var\n1000,1000," + at_largest + "\n"}};
     };
     Workload workload = parse_pollux(
         {"w.csv", "name,time,application,num_replicas,batch_size\na,0," + application + ",1,8\n"},
@@ -230,6 +231,34 @@ TEST(a_job_that_learns_alone_expects_work_by_its_speed_and_age) {
             const double seconds = (out.steps_left - done / 2) * step_ms(out, 1) / 1000;
             ck_assert_double_eq_tol(seconds, 3000, 1);
         }
+    }
+}
+
+// A job extrapolates from the noise at its own batch, unless another measured it at a larger one.
+TEST(jobs_of_an_application_share_their_gradient_noise) {
+    const Workload workload = noisy_job("app", "1,0");
+    for (const char *name : {"goodput", "goodput@alone"}) {
+        const PolicySpec policy = parse_policy(name);
+        const SimOptions options{.nodes = 1, .gpus_per_node = 1, .knowledge = policy.knowledge};
+        const auto learned = make_estimator(policy, options);
+        JobState jobs[2];
+        for (std::size_t i : {0, 1}) {
+            jobs[i].spec = &workload.jobs[0];
+            jobs[i].index = i;
+            jobs[i].gpus = 1;
+            jobs[i].shape = {1};
+            jobs[i].step_s = 1;
+        }
+        jobs[0].plan = {.local = 8, .passes = 1};
+        learned->ran(jobs[0], 5);
+        ck_assert_int_eq(learned->choose_batch(jobs[0], {1}).total(1), 65536);
+        jobs[1].plan = {.local = 32768, .passes = 2};
+        learned->ran(jobs[1], 5);
+        const int batch = learned->choose_batch(jobs[0], {1}).total(1);
+        if (policy.knowledge == Knowledge::alone)
+            ck_assert_int_eq(batch, 65536);
+        else
+            ck_assert_int_le(batch, 2000);
     }
 }
 
