@@ -98,7 +98,9 @@ typedef enum ringrt_dtype {
     RINGRT_INT8,
     RINGRT_BOOL,               /* a byte; not 0: true. SUM, MAX: or; PROD, MIN: and; no AVG */
     RINGRT_FLOAT8_E4M3,        /* OCP's, without infinity: above 448 a result is NaN */
-    RINGRT_FLOAT8_E5M2
+    RINGRT_FLOAT8_E5M2,
+    RINGRT_UINT32,
+    RINGRT_UINT64
 } ringrt_dtype_t;
 
 typedef enum ringrt_op { RINGRT_SUM = 0, RINGRT_AVG, RINGRT_MIN, RINGRT_MAX, RINGRT_PROD } ringrt_op_t;

@@ -17,7 +17,7 @@ struct Dtype {
 };
 
 // Indexed by ringrt_dtype_t.
-inline constexpr std::array<Dtype, 11> kDtypes = {{{"float32", 4, false},
+inline constexpr std::array<Dtype, 13> kDtypes = {{{"float32", 4, false},
                                                    {"float64", 8, false},
                                                    {"float16", 2, true},
                                                    {"bfloat16", 2, true},
@@ -27,8 +27,10 @@ inline constexpr std::array<Dtype, 11> kDtypes = {{{"float32", 4, false},
                                                    {"int8", 1, false},
                                                    {"bool", 1, false},
                                                    {"float8_e4m3", 1, true},
-                                                   {"float8_e5m2", 1, true}}};
-static_assert(RINGRT_FLOAT8_E5M2 + 1 == kDtypes.size());
+                                                   {"float8_e5m2", 1, true},
+                                                   {"uint32", 4, false},
+                                                   {"uint64", 8, false}}};
+static_assert(RINGRT_UINT64 + 1 == kDtypes.size());
 
 // Null if there is no such type: the number may come from a caller or a peer.
 [[nodiscard]] constexpr const Dtype *dtype_of(int dtype) {

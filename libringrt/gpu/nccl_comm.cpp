@@ -31,6 +31,10 @@ ncclDataType_t nccl_type(ringrt_dtype_t dtype) {
             return ncclInt32;
         case RINGRT_INT64:
             return ncclInt64;
+        case RINGRT_UINT32:
+            return ncclUint32;
+        case RINGRT_UINT64:
+            return ncclUint64;
         case RINGRT_INT8:
             return ncclInt8;
         case RINGRT_FLOAT8_E4M3:

@@ -45,6 +45,8 @@ RINGRT_LOOSE(float);
 RINGRT_LOOSE(double);
 RINGRT_LOOSE(int32_t);
 RINGRT_LOOSE(int64_t);
+RINGRT_LOOSE(uint32_t);
+RINGRT_LOOSE(uint64_t);
 #undef RINGRT_LOOSE
 
 inline float half_to_float(uint16_t half) {

@@ -20,7 +20,8 @@ Get = Callable[[str, int], bytes]  # waits for a key, at most this many millisec
 
 # Of the formats of Python's buffers, and of NumPy's.
 FORMATS = {"f": Dtype.FLOAT32, "d": Dtype.FLOAT64, "e": Dtype.FLOAT16, "i": Dtype.INT32, "q": Dtype.INT64,
-           "l": Dtype.INT64, "B": Dtype.UINT8, "b": Dtype.INT8, "?": Dtype.BOOL}
+           "l": Dtype.INT64, "I": Dtype.UINT32, "Q": Dtype.UINT64, "L": Dtype.UINT64, "B": Dtype.UINT8,
+           "b": Dtype.INT8, "?": Dtype.BOOL}
 
 
 class Communicator:

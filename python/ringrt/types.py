@@ -19,6 +19,8 @@ class Dtype(enum.IntEnum):
     BOOL = 8
     FLOAT8_E4M3 = 9
     FLOAT8_E5M2 = 10
+    UINT32 = 11
+    UINT64 = 12
 
 
 class Op(enum.IntEnum):

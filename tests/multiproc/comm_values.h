@@ -16,7 +16,7 @@ namespace ringrt::test {
 using Bytes = std::vector<std::byte>;
 
 inline size_t bytes_of(ringrt_dtype_t dtype) {
-    constexpr size_t kBytes[] = {4, 8, 2, 2, 4, 8, 1, 1, 1, 1, 1};
+    constexpr size_t kBytes[] = {4, 8, 2, 2, 4, 8, 1, 1, 1, 1, 1, 4, 8};
     return kBytes[dtype];
 }
 
@@ -45,8 +45,10 @@ inline void encode(std::byte *at, int64_t value, ringrt_dtype_t dtype) {
         case RINGRT_BFLOAT16:
             return put(at, static_cast<uint16_t>(std::bit_cast<uint32_t>(real) >> 16));
         case RINGRT_INT32:
+        case RINGRT_UINT32:
             return put(at, static_cast<int32_t>(value));
         case RINGRT_INT64:
+        case RINGRT_UINT64:
             return put(at, value);
         case RINGRT_UINT8:
         case RINGRT_INT8:
@@ -60,7 +62,8 @@ inline void encode(std::byte *at, int64_t value, ringrt_dtype_t dtype) {
 // Whether reduced() can predict the reduction of the values that encode() writes. test_collectives
 // tests the other pairs of type and operation.
 inline bool is_foretold(ringrt_dtype_t dtype, ringrt_op_t op) {
-    if (dtype == RINGRT_UINT8) return op == RINGRT_SUM || op == RINGRT_PROD;  // modulo 256
+    if (dtype == RINGRT_UINT8 || dtype == RINGRT_UINT32 || dtype == RINGRT_UINT64)
+        return op == RINGRT_SUM || op == RINGRT_PROD;  // modulo 2^bits
     if (dtype == RINGRT_INT8) return op != RINGRT_AVG;
     return dtype < RINGRT_UINT8;
 }

@@ -70,9 +70,11 @@ void make_input(std::vector<std::byte> *out, int rank, size_t count, ringrt_dtyp
                 memcpy(at, &top, 2);
                 break;
             case RINGRT_INT32:
+            case RINGRT_UINT32:
                 memcpy(at, &whole, 4);
                 break;
             case RINGRT_INT64:
+            case RINGRT_UINT64:
                 memcpy(at, &whole, 8);
                 break;
             case RINGRT_FLOAT8_E4M3:
@@ -158,7 +160,7 @@ TEST(allreduce_over_counts) {
 TEST(allreduce_over_dtypes_and_ops) {
     for (Layout layout : {Layout{3, 1}, Layout{4, 2}, Layout{3, 3}}) {
         on_ranks(layout, [&](Communicator &comm) -> std::string {
-            for (int dtype = RINGRT_FLOAT32; dtype <= RINGRT_FLOAT8_E5M2; ++dtype) {
+            for (int dtype = RINGRT_FLOAT32; dtype <= RINGRT_UINT64; ++dtype) {
                 for (int op = RINGRT_SUM; op <= RINGRT_PROD; ++op) {
                     if (!can_reduce(ringrt_dtype_t(dtype), ringrt_op_t(op))) continue;
                     for (size_t count : {size_t(7), size_t(5003)}) {

@@ -156,7 +156,7 @@ std::string check_blocks(ringrt_comm_t *comm, const Case &c) {
 
 std::string check_all(ringrt_comm_t *comm) {
     for (size_t count : {0, 1, 2, 3, 17, 1000, 4097, 100003})
-        for (int dtype = RINGRT_FLOAT32; dtype <= RINGRT_FLOAT8_E5M2; ++dtype)
+        for (int dtype = RINGRT_FLOAT32; dtype <= RINGRT_UINT64; ++dtype)
             for (int op = RINGRT_SUM; op <= RINGRT_PROD; ++op) {
                 const Case c{count, static_cast<ringrt_dtype_t>(dtype),
                              static_cast<ringrt_op_t>(op), (count + size_t(dtype + op)) % 2 == 0};

@@ -61,7 +61,7 @@ TEST(messages_of_every_type_and_size) {
     for (Layout layout : kLayouts)
         on_comms(layout, [](ringrt_comm_t *comm) -> std::string {
             for (size_t count : {0, 1, 2, 3, 17, 1000, 4097, 100003})
-                for (int dtype = RINGRT_FLOAT32; dtype <= RINGRT_UINT8; ++dtype)
+                for (int dtype = RINGRT_FLOAT32; dtype <= RINGRT_UINT64; ++dtype)
                     TRY_TEXT(pass_round(comm, count, static_cast<ringrt_dtype_t>(dtype),
                                         (count + size_t(dtype)) % 2 == 0));
             return "";

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 #include "libringrt/reduce/reduce.h"
@@ -18,10 +19,10 @@ using namespace ringrt;
 
 namespace {
 
-constexpr ringrt_dtype_t kTypes[] = {RINGRT_FLOAT32,     RINGRT_FLOAT64,    RINGRT_FLOAT16,
-                                     RINGRT_BFLOAT16,    RINGRT_INT32,      RINGRT_INT64,
-                                     RINGRT_UINT8,       RINGRT_INT8,       RINGRT_BOOL,
-                                     RINGRT_FLOAT8_E4M3, RINGRT_FLOAT8_E5M2};
+constexpr ringrt_dtype_t kTypes[] = {
+    RINGRT_FLOAT32,     RINGRT_FLOAT64, RINGRT_FLOAT16, RINGRT_BFLOAT16, RINGRT_INT32,
+    RINGRT_INT64,       RINGRT_UINT8,   RINGRT_INT8,    RINGRT_BOOL,     RINGRT_FLOAT8_E4M3,
+    RINGRT_FLOAT8_E5M2, RINGRT_UINT32,  RINGRT_UINT64};
 constexpr ringrt_op_t kOps[] = {RINGRT_SUM, RINGRT_AVG, RINGRT_MIN, RINGRT_MAX, RINGRT_PROD};
 constexpr int kSourcesMost = 6;
 constexpr size_t kCount = 2500;  // more than a tile of each type, and not a multiple of any vector
@@ -152,6 +153,57 @@ TEST(sums_are_reduced_from_left_to_right) {
             ck_assert(out[i] == expected);
         }
     }
+}
+
+// By plain arithmetic; sums and products modulo 2^bits.
+template <class Number>
+Number folded(ringrt_op_t op, const std::vector<Number> &values) {
+    using Modulo = std::make_unsigned_t<Number>;
+    Number out = values[0];
+    for (size_t k = 1; k < values.size(); ++k) {
+        const Number x = values[k];
+        if (op == RINGRT_SUM || op == RINGRT_AVG) out = Number(Modulo(out) + Modulo(x));
+        if (op == RINGRT_PROD) out = Number(Modulo(out) * Modulo(x));
+        if (op == RINGRT_MIN) out = std::min(out, x);
+        if (op == RINGRT_MAX) out = std::max(out, x);
+    }
+    return op == RINGRT_AVG ? Number(out / Number(values.size())) : out;
+}
+
+// Arbitrary bits: half of the numbers have the highest bit, which tells the signed from the
+// unsigned.
+template <class Number>
+void expect_folds(ringrt_dtype_t dtype, size_t ranks, size_t count) {
+    std::vector<std::vector<unsigned char>> data;
+    std::vector<const void *> sources;
+    for (size_t k = 0; k < ranks; ++k)
+        data.push_back(random_bytes(count * sizeof(Number) + 1, unsigned(k + count)));
+    for (const auto &each : data) sources.push_back(each.data() + 1);
+    std::vector<Number> out(count), values(ranks);
+    for (const ringrt_op_t op : kOps) {
+        reduce({.dtype = dtype,
+                .op = op,
+                .ranks = int(ranks),
+                .sources = sources,
+                .out = out.data(),
+                .count = count});
+        for (size_t i = 0; i < count; ++i) {
+            for (size_t k = 0; k < ranks; ++k)
+                memcpy(&values[k], data[k].data() + 1 + i * sizeof(Number), sizeof(Number));
+            ck_assert_msg(out[i] == folded(op, values), "%s op %d of %zu at %zu of %zu",
+                          dtype_of(dtype)->name.data(), op, ranks, i, count);
+        }
+    }
+}
+
+TEST(integers_with_and_without_a_sign) {
+    for (const size_t count : {size_t{1}, size_t{7}, size_t{33}, kCount})
+        for (size_t ranks = 1; ranks <= kSourcesMost; ++ranks) {
+            expect_folds<int32_t>(RINGRT_INT32, ranks, count);
+            expect_folds<int64_t>(RINGRT_INT64, ranks, count);
+            expect_folds<uint32_t>(RINGRT_UINT32, ranks, count);
+            expect_folds<uint64_t>(RINGRT_UINT64, ranks, count);
+        }
 }
 
 // In place at each of the sources, and with an earlier partial result.
