@@ -79,6 +79,43 @@ class Checks:
         dist.all_reduce(wide)
         self.same(small.int(), wide, "int16")
 
+    def check_sums_with_a_factor(self):
+        for dtype in FLOATS:
+            for factor in (0.5, torch.tensor(0.25)):
+                op = dist._make_nccl_premul_sum(factor)
+                right = self.mine(dtype, 1003) * factor  # exact in every type
+                dist.all_reduce(right)
+                got = self.mine(dtype, 1003)
+                dist.all_reduce(got, op, group=self.ring)
+                self.same(got, right, f"{factor} of {dtype}")
+                given, share = self.mine(dtype, 5 * self.size), torch.zeros(5, dtype=dtype)
+                before = given.clone()
+                dist.reduce_scatter_tensor(share, given, op, group=self.ring)
+                self.same(given, before, "the input")
+                every = before * factor
+                dist.all_reduce(every)
+                self.same(share, every.chunk(self.size)[self.rank], f"a share of {factor} of {dtype}")
+        own = dist._make_nccl_premul_sum(1.0 + self.rank)  # of each rank
+        ones = torch.ones(3)
+        dist.all_reduce(ones, own, group=self.ring)
+        assert ones.tolist() == [sum(range(self.size + 1))] * 3, ones
+        try:
+            dist.all_reduce(torch.ones(1, dtype=torch.int32), own, group=self.ring)
+            raise AssertionError("not refused")
+        except ringrt.Unsupported as error:
+            assert "PREMUL_SUM of torch.int32" in str(error), error
+
+    def check_integers_without_a_sign(self):
+        for dtype, wide in ((torch.uint32, torch.int64), (torch.uint64, torch.int64)):
+            for name in ("SUM", "MAX", "MIN"):
+                values = torch.tensor([1 << 31, 7 + self.rank, (1 << 31) + self.rank])
+                got = values.to(dtype)
+                dist.all_reduce(got, OPS[name], group=self.ring)
+                dist.all_reduce(values, OPS[name])
+                if dtype is torch.uint32:
+                    values %= 1 << 32
+                self.same(got.to(wide), values, f"{name} of {dtype}")
+
     def check_random_numbers_within_rounding(self):
         torch.manual_seed(self.rank)
         values = torch.randn(50021)

@@ -96,7 +96,7 @@ class ProcessGroupRingrt(c10d.Backend):
 
         def operation(comm: Communicator) -> None:
             for tensor, how in each:
-                values = dense(tensor, how.stand_in)
+                values = how.values(tensor)
                 comm.allreduce(values.data_ptr(), values.data_ptr(), values.numel(), how.dtype, how.op)
                 put_back(tensor, values)
 
@@ -107,7 +107,7 @@ class ProcessGroupRingrt(c10d.Backend):
         how = reduction(tensor.dtype, opts.reduceOp)
 
         def operation(comm: Communicator) -> None:
-            values = dense(tensor, how.stand_in)
+            values = how.values(tensor)
             comm.reduce(values.data_ptr(), values.data_ptr(), values.numel(), how.dtype, how.op, root)
             if self._rank == root:
                 put_back(tensor, values)
@@ -125,7 +125,7 @@ class ProcessGroupRingrt(c10d.Backend):
 
         def operation(comm: Communicator) -> None:
             for out, given, how in each:
-                values, share = dense(given, how.stand_in), dense(out, how.stand_in)
+                values, share = how.values(given), dense(out, how.stand_in)
                 comm.reduce_scatter(values.data_ptr(), share.data_ptr(), share.numel(), how.dtype, how.op)
                 put_back(out, share)
 
