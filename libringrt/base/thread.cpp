@@ -63,7 +63,12 @@ void run(const std::function<void()> &body, const Failed &failed) noexcept {
 
 std::thread start_thread(std::function<void()> body, Failed failed) {
     const SignalsBlocked blocked;
-    return std::thread([body = std::move(body), failed = std::move(failed)] { run(body, failed); });
+    try {
+        return std::thread(
+            [body = std::move(body), failed = std::move(failed)] { run(body, failed); });
+    } catch (const std::system_error &error) {
+        throw std::system_error(error.code(), "cannot create a thread");
+    }
 }
 
 Status try_start_thread(std::thread &out, std::function<void()> body, Failed failed) {
@@ -71,7 +76,7 @@ Status try_start_thread(std::thread &out, std::function<void()> body, Failed fai
         out = start_thread(std::move(body), std::move(failed));
         return {};
     } catch (const std::system_error &error) {
-        return {RINGRT_SYSTEM_ERROR, std::string("cannot create a thread: ") + error.what()};
+        return {RINGRT_SYSTEM_ERROR, error.what()};
     }
 }
 

@@ -17,18 +17,32 @@ GradientReducer::GradientReducer(Communicator &communicator, GradientReducerConf
              config_.trace_rank < 0 ? communicator.rank() : config_.trace_rank) {}
 
 GradientReducer::~GradientReducer() {
-    end_thread();
     std::unique_lock lock(mutex_);
+    stop_step(lock);
+    ends_ = true;
+    lock.unlock();
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+    lock.lock();
     save_profile(lock);
 }
 
-void GradientReducer::end_thread() {
-    {
-        std::lock_guard lock(mutex_);
-        stop_ = true;
-    }
-    changed_.notify_all();
+// Another one only if the last one has thrown.
+Status GradientReducer::have_thread() {
+    if (thread_.joinable() && !has_thrown_) return {};
     if (thread_.joinable()) thread_.join();
+    has_thrown_ = false;
+    Status started = try_start_thread(
+        thread_, [this] { run_steps(); },
+        [this](ringrt_status_t status, const char *what) { fail(status, what); });
+    if (!started.ok()) started.message = "gradients: " + started.message;
+    return started;
+}
+
+void GradientReducer::stop_step(std::unique_lock<std::mutex> &lock) {
+    stop_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return !in_step_; });
     stop_ = false;
 }
 
@@ -55,16 +69,14 @@ Status GradientReducer::add(std::string name, uint64_t count, int *id) {
     if (gradients_.size() == kMaxGradients || count > kMaxGradientBytes / element_bytes_) {
         return failure(RINGRT_INVALID_ARGUMENT, "gradient " + name + ": too many, or too large");
     }
+    if (Status thread = have_thread(); !thread.ok()) return thread;
     *id = static_cast<int>(gradients_.size());
     gradients_.push_back({.name = std::move(name), .bytes = count * element_bytes_});
     return {};
 }
 
-void GradientReducer::begin_step(double now) {
-    if (!thread_.joinable())
-        thread_ =
-            start_thread([this] { run_steps(); },
-                         [this](ringrt_status_t status, const char *what) { fail(status, what); });
+Status GradientReducer::begin_step(double now) {
+    if (Status thread = have_thread(); !thread.ok()) return thread;
     begun_ = true;
     if (!learner_) {
         const int ranks = communicator_->size();
@@ -84,6 +96,7 @@ void GradientReducer::begin_step(double now) {
     for (const Gradient &gradient : gradients_) complete_ += gradient.complete;
     backward_over_ = false;
     active_ = true;
+    return {};
 }
 
 Status GradientReducer::take_place(const Gradient &gradient, Place place) {
@@ -119,7 +132,9 @@ Status GradientReducer::ready(int id, void *buffer, Place place) {
         if (Status status = gpu_->mark(&marked); !status.ok()) return status;
     }
     const bool begins = !active_;
-    if (begins) begin_step(now);
+    if (begins) {
+        if (Status begun = begin_step(now); !begun.ok()) return begun;
+    }
     if (backward_over_ || gradient.ready) {
         return failure(RINGRT_INVALID_ARGUMENT,
                        "gradient " + gradient.name +
@@ -187,8 +202,8 @@ void GradientReducer::discard_lost_step() {
 }
 
 void GradientReducer::use(Communicator &communicator) {
-    end_thread();
     std::unique_lock lock(mutex_);
+    stop_step(lock);
     save_profile(lock);
     if (learner_)
         recalled_ = learner_->learned(plan_version_, samples_per_rank(communicator_->size()));

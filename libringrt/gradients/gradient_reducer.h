@@ -65,7 +65,7 @@ class GradientReducer {
     GradientReducer &operator=(const GradientReducer &) = delete;
 
     // Call in the order in which the forward pass uses the gradients, the same on all ranks, before
-    // the first ready().
+    // the first ready(). SYSTEM_ERROR if no thread can be created.
     [[nodiscard]] Status add(std::string name, uint64_t count, int *id);
 
     // From any thread, in any order. The reducer owns `buffer` until wait(id) returns; then it
@@ -124,10 +124,12 @@ class GradientReducer {
         std::vector<std::byte> zero_buffer{};  // if this rank has none
     };
 
-    void end_thread();
+    [[nodiscard]] Status have_thread();
+    void stop_step(std::unique_lock<std::mutex> &lock);
+    [[nodiscard]] bool has_step() const;  // for the thread
     void run_steps();
     void fail(ringrt_status_t status, const char *what);
-    void begin_step(double now_us);
+    [[nodiscard]] Status begin_step(double now_us);
     void end_step();
     void reset_plan(bucketing::Plan plan);
     ringrt_status_t run_step(std::unique_lock<std::mutex> &lock);
@@ -169,9 +171,12 @@ class GradientReducer {
     std::vector<Gradient> gradients_;
     bool active_ = false;         // a step is under way
     bool backward_over_ = false;  // for this step
-    bool stop_ = false;
-    bool begun_ = false;  // a gradient was ready: no more can be added
-    int awaited_ = -1;    // the gradient that the thread waits for
+    bool in_step_ = false;        // the thread runs a step
+    bool stop_ = false;           // it leaves this step
+    bool ends_ = false;           // it ends
+    bool has_thrown_ = false;     // it has ended
+    bool begun_ = false;          // a gradient was ready: no more can be added
+    int awaited_ = -1;            // the gradient that the thread waits for
     double step_start_us_ = 0;
     size_t waited_ = 0, complete_ = 0;
     // With the present ranks: steps that the program ended, and that the thread ran.
@@ -193,7 +198,7 @@ class GradientReducer {
     uint64_t speeds_version_ = 0;             // of the plan
     double cpu_us_ = 0, network_cpu_us_ = 0;  // the second: this step's, in the communicator
     Trace trace_;
-    std::thread thread_;  // from the first step with these ranks on
+    std::thread thread_;  // from the first gradient on: a resize needs no new one
 };
 
 }  // namespace ringrt

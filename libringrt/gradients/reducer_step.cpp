@@ -15,28 +15,36 @@ void GradientReducer::fail(ringrt_status_t status, const char *what) {
     communicator_->abort();
     {
         const std::scoped_lock lock(mutex_);
+        has_thrown_ = true;
+        in_step_ = false;
         failed_.code = status;
         changed_.notify_all();  // first: the message may fail to allocate
         failed_.message = std::string("gradients: ") + what;
     }
 }
 
+bool GradientReducer::has_step() const {
+    return active_ && !stop_ && failed_.ok() && steps_ended_ == steps_run_;
+}
+
 void GradientReducer::run_steps() {
     std::unique_lock lock(mutex_);
     while (true) {
-        changed_.wait(lock, [&] { return stop_ || (active_ && steps_ended_ == steps_run_); });
-        if (stop_) return;
+        in_step_ = false;
+        if (stop_) changed_.notify_all();
+        changed_.wait(lock, [this] { return ends_ || has_step(); });
+        if (ends_) return;
+        in_step_ = true;
         const double begun = thread_cpu_us();
         network_cpu_us_ = 0;
         ringrt_status_t status = steps_run_ == 0 ? make_first_plan(lock) : RINGRT_OK;
         if (status == RINGRT_OK) status = run_step(lock);
         cpu_us_ += thread_cpu_us() - begun - network_cpu_us_;
-        if (stop_ && status == RINGRT_OK) return;
         if (status != RINGRT_OK) {
             failed_ = {status, "gradients: " + communicator_->last_error()};
             changed_.notify_all();
-            return;
         }
+        if (status != RINGRT_OK || stop_) continue;
         ++steps_run_;
         if (communicator_->rank() == 0) plan_a_speed(lock);
         if (std::has_single_bit(steps_run_)) save_profile(lock);

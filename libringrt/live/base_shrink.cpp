@@ -37,8 +37,7 @@ void Resizer::call_off() {
     if (forming_ && forming_->state() == Formed::failed) {
         const Status why = forming_->outcome();
         if (why.code != RINGRT_PEER_LOST)
-            log_line(why.message +
-                     (number_ > 0 ? ": no extension joins now" : ": no node leaves now"));
+            tell(why.message + (number_ > 0 ? ": no extension joins now" : ": no node leaves now"));
     }
     drop_forming();
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Resizing in place: a job and its extensions
 libruntime_la_SOURCES += \
+	libringrt/live/base_join.cpp \
 	libringrt/live/base_shrink.cpp \
 	libringrt/live/buffer_rows.cpp \
 	libringrt/live/buffer_rows.h \

@@ -82,17 +82,13 @@ Vote Resizer::vote(uint64_t step, bool leave, bool hold) {
     Vote out{.leave = leave, .hold = hold, .node = options_.node};
     if (forming_) out.formed = forming_->state();
     if (options_.extension || options_.rank != 0) return out;
-    if (!listener_) {
-        listener_ = std::make_unique<JoinListener>(options_.directory, options_.layout());
-        if (Status started = listener_->start(); !started.ok()) log_line(started.message);
-    }
     if (forming_ && number_ > 0 && out.formed == Formed::under_way && listener_->is_gone(number_))
         out.formed = Formed::failed;
     out.copy = static_cast<uint8_t>(is_copy_due(step));
     out.keep = order();
     if (out.keep > 0) {
         if (!forming_) out.offer = ++shrinks_;
-    } else if (!forming_ && machine_.sizes().size() < kLevelsMax) {
+    } else if (listens() && !forming_ && machine_.sizes().size() < kLevelsMax) {
         const JoinListener::Offer offer = listener_->offer();
         out.offer = offer.number, out.offer_ranks = offer.ranks;
     }
@@ -106,7 +102,7 @@ bool Resizer::narrows(const std::vector<Vote> &votes) const {
 
 Status Resizer::voted(const std::vector<Vote> &votes, Position &position, bool *left) {
     *left = false;
-    if (listener_) votes_ = votes;
+    if (!options_.extension && options_.rank == 0) votes_ = votes;
     const Act act = machine_.voted(votes);
     if (drops_ranks(act)) *present_level().spares.retired = true;
     if (votes[0].copy != 0 && is_copied_at(act)) RINGRT_TRY(copy_state(position));
@@ -155,16 +151,6 @@ Status Resizer::voted(const std::vector<Vote> &votes, Position &position, bool *
     }
 }
 
-void Resizer::form() {
-    const int rank = present().rank();
-    number_ = machine_.offer();
-    forming_ = std::make_unique<Forming>(
-        config(join_file(options_.directory, number_), rank, machine_.ranks_then()),
-        Forming::Wanted{
-            .gpu = present().nccl_device(), .spares = options_.spares, .below = machine_.ranks()});
-    if (listener_) listener_->invite(number_, machine_.ranks(), machine_.ranks_then());
-}
-
 void Resizer::drop_forming() {
     if (!forming_) return;
     forming_->abort();
@@ -172,16 +158,6 @@ void Resizer::drop_forming() {
     forming_.reset();
     if (listener_ && number_ > 0) listener_->close(number_);
     rows_.discard();
-}
-
-void Resizer::adopt() {
-    present_level().spares = forming_->take_spares_below();  // for when the new ranks are gone
-    above_.push_back(forming_->take());
-    forming_.reset();
-    if (listener_) listener_->close(number_);
-    options_.use(present());
-    rows_.adopt(present().size());
-    settled_ = {.root = 0, .is_a_rank_behind = true};  // with what rank 0 sent
 }
 
 // Joining ranks get the whole state; the others have it. Then all ranks of the present level report
@@ -195,7 +171,7 @@ Status Resizer::widen(const Position &position) {
     if (make_random(token).ok()) header.root = readable_process(token);
     const Status sent = transfer(forming_->communicator(), header);
     if (sent.code == RINGRT_SYSTEM_ERROR || sent.code == RINGRT_INVALID_ARGUMENT)
-        log_line(sent.message + ": no extension joins now");  // an error in this rank's program
+        tell(sent.message + ": no extension joins now");  // an error in this rank's program
     (void)machine_.transferred();
     const auto mine = static_cast<uint8_t>(sent.ok());
     std::vector<uint8_t> all(static_cast<size_t>(machine_.ranks()));

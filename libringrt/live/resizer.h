@@ -109,6 +109,8 @@ class Resizer {
     [[nodiscard]] Level &present_level() { return above_.empty() ? lowest_ : above_.back(); }
     [[nodiscard]] CommunicatorConfig config(std::string file, int rank, int size) const;
     [[nodiscard]] uint32_t order() const;
+    void tell(const std::string &line);  // once, until ranks have joined
+    [[nodiscard]] bool listens();        // on rank 0 of the base
     void shrink();
     void call_off();
     Status replace(Position &position);
@@ -143,7 +145,9 @@ class Resizer {
     Machine machine_;
     Level lowest_;  // level 0; its communicator replaces base_ once nodes of the base have left
     std::vector<Level> above_;                // levels 1 and up; empty: this rank joined above it
-    std::unique_ptr<JoinListener> listener_;  // on rank 0
+    std::unique_ptr<JoinListener> listener_;  // on rank 0 of the base
+    double listen_from_s_ = 0;                // after it could not start
+    std::string told_;                        // why ranks could not join or leave, the last time
     std::unique_ptr<Forming> forming_;
     uint32_t number_ = 0;  // of the join in forming_; 0: a smaller level 0 is formed
     uint32_t shrinks_ = 0;
