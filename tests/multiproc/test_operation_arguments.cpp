@@ -119,7 +119,8 @@ class Checks {
         TRY_TEXT(refused("overlap", {send_, send_ + 4, kCount, kType}, both));
         TRY_TEXT(refused("overlap by a byte",
                          {send_, send_ - bytes(op_.recv_blocks) + 1, kCount, kType}, both));
-        TRY_TEXT(refused("no such type", {send_, recv_, kCount, ringrt_dtype_t(11)}, true));
+        TRY_TEXT(refused("no such type", {send_, recv_, kCount, ringrt_dtype_t(RINGRT_UINT64 + 1)},
+                         true));
         TRY_TEXT(refused("an element too large", {send_, recv_, SIZE_MAX / 4 + 2, kType}, true));
         const bool blocks = op_.send_blocks == kRanks || op_.recv_blocks == kRanks;
         TRY_TEXT(refused("blocks too large", {send_, recv_, SIZE_MAX / 16 + 2, kType}, blocks));
@@ -180,8 +181,8 @@ TEST(a_message_answers_its_arguments) {
             expect(comm, pass(nullptr, 1, kType), RINGRT_INVALID_ARGUMENT, "send or recv is NULL"));
         TRY_TEXT(expect(comm, pass(x, SIZE_MAX / 4 + 2, kType), RINGRT_INVALID_ARGUMENT,
                         "a count is larger than any memory"));
-        TRY_TEXT(
-            expect(comm, pass(x, 1, ringrt_dtype_t(11)), RINGRT_INVALID_ARGUMENT, "no such dtype"));
+        TRY_TEXT(expect(comm, pass(x, 1, ringrt_dtype_t(RINGRT_UINT64 + 1)),
+                        RINGRT_INVALID_ARGUMENT, "no such dtype"));
         return expect(comm, pass(reinterpret_cast<char *>(x) + 1, kCount - 1, kType), RINGRT_OK);
     });
 }
