@@ -188,8 +188,6 @@ RINGRT_API ringrt_status_t ringrt_barrier(ringrt_t *rt);
 RINGRT_API ringrt_status_t ringrt_mem_alloc(ringrt_t *rt, size_t bytes, void **out);
 RINGRT_API ringrt_status_t ringrt_mem_free(ringrt_t *rt, void *memory);
 
-typedef struct ringrt_request ringrt_request_t;
-
 /* Collective; returns at once. A library thread runs the started operations, lowest `priority` first (the layer
  * that the next forward pass needs first). All ranks must start the same operations in the same order. The
  * buffers belong to the operation until ringrt_wait(). No other collective may be called until every started
@@ -197,12 +195,6 @@ typedef struct ringrt_request ringrt_request_t;
 RINGRT_API ringrt_status_t ringrt_allreduce_start(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
                                                   ringrt_op_t op, int priority, ringrt_t *rt,
                                                   ringrt_request_t **request);
-/* Sets *done to 1 if ringrt_wait() would return at once, because the operation is complete or has failed, otherwise to
- * 0. The request must still be waited for, which tells how the operation ended. */
-RINGRT_API ringrt_status_t ringrt_test(ringrt_request_t *request, int *done);
-/* Waits for the operation to end, frees the request whatever the status, and returns how the operation ended. Call it
- * before ringrt_finalize(). */
-RINGRT_API ringrt_status_t ringrt_wait(ringrt_request_t *request);
 
 /* ---- gradients: summed while the backward pass runs and the next forward pass begins ------------ */
 

@@ -37,9 +37,10 @@
  * threads may also share one communicator. Its operations run one after another, in call order, and
  * that order must be the same on all ranks. Threads that share a communicator must therefore
  * serialize their calls with a lock, except for those that may be called at any time:
- * ringrt_comm_abort(), _async_error(), _last_error(), _rank(), _size(), and _test() and _wait() of
- * different requests. Nothing may be called during or after ringrt_comm_destroy(). A communicator
- * belongs to the process that created it: after fork() the child's copy returns RINGRT_FORKED.
+ * ringrt_comm_abort(), _async_error(), _last_error(), _rank(), _size(), and ringrt_test() and
+ * ringrt_wait() of different requests. Nothing else may be called during or after
+ * ringrt_comm_destroy(). A communicator belongs to the process that created it: after fork() the
+ * child's copy returns RINGRT_FORKED.
  */
 #ifndef RINGRT_COMM_H
 #define RINGRT_COMM_H
@@ -106,6 +107,19 @@ typedef enum ringrt_dtype {
 typedef enum ringrt_op { RINGRT_SUM = 0, RINGRT_AVG, RINGRT_MIN, RINGRT_MAX, RINGRT_PROD } ringrt_op_t;
 
 typedef struct ringrt_comm ringrt_comm_t;
+
+/* ---- requests, of all headers ---------------------------------------------------------------------- */
+
+/* One operation in progress. */
+typedef struct ringrt_request ringrt_request_t;
+
+/* Sets *done to 1 if ringrt_wait() would return at once, because the operation is complete or has failed, otherwise to
+ * 0. The request must still be waited for, which tells how the operation ended. */
+RINGRT_API ringrt_status_t ringrt_test(ringrt_request_t *request, int *done);
+/* Waits for the operation to end, frees the request whatever the status, and returns how the operation ended; the line
+ * is its handle's last error. Allowed after an abort and after ringrt_comm_destroy(), but call it before
+ * ringrt_finalize(). */
+RINGRT_API ringrt_status_t ringrt_wait(ringrt_request_t *request);
 
 /* ---- create and destroy ------------------------------------------------------------------------- */
 
@@ -179,24 +193,16 @@ RINGRT_API int ringrt_comm_size(const ringrt_comm_t *comm); /* -1 if comm is NUL
 
 /* ---- operations --------------------------------------------------------------------------------- */
 
-/* One operation in progress. With request NULL an operation blocks until it is complete: its inputs may be
- * overwritten and its outputs are valid. Otherwise it returns at once, and the buffers belong to it until
- * ringrt_comm_wait(). Other operations may be called meanwhile, with or without a request; they run in order. */
-typedef struct ringrt_comm_request ringrt_comm_request_t;
-
-/* Sets *done to 1 if ringrt_comm_wait() would return at once, because the operation is complete or has failed,
- * otherwise to 0. The request must still be waited for, which tells how the operation ended. */
-RINGRT_API ringrt_status_t ringrt_comm_test(ringrt_comm_request_t *request, int *done);
-/* Waits for the operation to end, frees the request whatever the status, and returns how the operation ended.
- * Allowed after an abort and after ringrt_comm_destroy(). */
-RINGRT_API ringrt_status_t ringrt_comm_wait(ringrt_comm_request_t *request);
+/* With request NULL an operation blocks until it is complete: its inputs may be overwritten and its outputs are valid.
+ * Otherwise it returns at once, and the buffers belong to it until ringrt_wait(). Other operations may be called
+ * meanwhile, with or without a request; they run in order. */
 
 /* Sets the CUDA stream (a cudaStream_t) for buffers in GPU memory; initially the default stream. Allreduce,
  * reduce_scatter, allgather, reduce and broadcast accept such buffers, on the rank's GPU at all ranks; the other
  * operations return RINGRT_UNSUPPORTED. An operation starts after all work enqueued on `stream` before it runs.
  * If each rank has its own GPU and send and recv are both in GPU memory, NCCL performs the first three, and they
  * are stream-ordered: an operation is complete once it is enqueued, and work enqueued on `stream` after that (with
- * a request, after ringrt_comm_wait()) runs after it. A later call returns its errors. The other operations pass
+ * a request, after ringrt_wait()) runs after it. A later call returns its errors. The other operations pass
  * through host memory and are complete when the result is there. NCCL before 2.18 is not used, and before 2.24 has
  * no 8-bit floats. Not collective. */
 RINGRT_API ringrt_status_t ringrt_comm_set_stream(ringrt_comm_t *comm, void *stream);
@@ -205,37 +211,37 @@ RINGRT_API ringrt_status_t ringrt_comm_set_stream(ringrt_comm_t *comm, void *str
  * by RINGRT_ORDER (ringrt(3)). recv may be send. */
 RINGRT_API ringrt_status_t ringrt_comm_allreduce(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
                                                  ringrt_op_t op, ringrt_comm_t *comm,
-                                                 ringrt_comm_request_t **request);
+                                                 ringrt_request_t **request);
 /* Like ringrt_comm_allreduce(), at the same cost, but only root gets the result. recv is used at root only. */
 RINGRT_API ringrt_status_t ringrt_comm_reduce(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
                                               ringrt_op_t op, int root, ringrt_comm_t *comm,
-                                              ringrt_comm_request_t **request);
+                                              ringrt_request_t **request);
 /* send holds size blocks of recv_count elements. Rank r gets the reduced block r in recv, which may be that block of
  * send. */
 RINGRT_API ringrt_status_t ringrt_comm_reduce_scatter(const void *send, void *recv, size_t recv_count,
                                                       ringrt_dtype_t dtype, ringrt_op_t op, ringrt_comm_t *comm,
-                                                      ringrt_comm_request_t **request);
+                                                      ringrt_request_t **request);
 /* Gathers send_count elements from each rank, in rank order, on all ranks. send may be this rank's block of recv. */
 RINGRT_API ringrt_status_t ringrt_comm_allgather(const void *send, void *recv, size_t send_count,
                                                  ringrt_dtype_t dtype, ringrt_comm_t *comm,
-                                                 ringrt_comm_request_t **request);
+                                                 ringrt_request_t **request);
 /* Copies root's send to recv on all ranks. send is used at root only, and may be recv. */
 RINGRT_API ringrt_status_t ringrt_comm_broadcast(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
-                                                 int root, ringrt_comm_t *comm, ringrt_comm_request_t **request);
+                                                 int root, ringrt_comm_t *comm, ringrt_request_t **request);
 /* send holds size blocks of `count` elements; block r goes to rank r. recv gets one block from each rank, in
  * rank order, and may not overlap send. */
 RINGRT_API ringrt_status_t ringrt_comm_alltoall(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
-                                                ringrt_comm_t *comm, ringrt_comm_request_t **request);
+                                                ringrt_comm_t *comm, ringrt_request_t **request);
 /* Gathers `count` elements from each rank, in rank order, into root's recv. recv is used at root only. Root's
  * send may be its block of recv. */
 RINGRT_API ringrt_status_t ringrt_comm_gather(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
-                                              int root, ringrt_comm_t *comm, ringrt_comm_request_t **request);
+                                              int root, ringrt_comm_t *comm, ringrt_request_t **request);
 /* Copies block r of `count` elements of root's send to rank r's recv. send is used at root only. Root's recv
  * may be its block of send. */
 RINGRT_API ringrt_status_t ringrt_comm_scatter(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
-                                               int root, ringrt_comm_t *comm, ringrt_comm_request_t **request);
+                                               int root, ringrt_comm_t *comm, ringrt_request_t **request);
 /* Completes at no rank before all ranks have called. */
-RINGRT_API ringrt_status_t ringrt_comm_barrier(ringrt_comm_t *comm, ringrt_comm_request_t **request);
+RINGRT_API ringrt_status_t ringrt_comm_barrier(ringrt_comm_t *comm, ringrt_request_t **request);
 
 /* Sends `count` elements to rank peer, which calls ringrt_comm_recv() with the same number of bytes and the
  * same tag (0 or more). Only these two ranks take part. Messages with one tag between two ranks are received in
@@ -243,9 +249,9 @@ RINGRT_API ringrt_status_t ringrt_comm_barrier(ringrt_comm_t *comm, ringrt_comm_
  * completes when `send` may be overwritten. That may be before the peer has received, but do not rely on it:
  * operations run in order, so two ranks that send to each other outside a group may deadlock. */
 RINGRT_API ringrt_status_t ringrt_comm_send(const void *send, size_t count, ringrt_dtype_t dtype, int peer, int tag,
-                                            ringrt_comm_t *comm, ringrt_comm_request_t **request);
+                                            ringrt_comm_t *comm, ringrt_request_t **request);
 RINGRT_API ringrt_status_t ringrt_comm_recv(void *recv, size_t count, ringrt_dtype_t dtype, int peer, int tag,
-                                            ringrt_comm_t *comm, ringrt_comm_request_t **request);
+                                            ringrt_comm_t *comm, ringrt_request_t **request);
 
 /* Groups the operations of `comm` that are called between start and end, all without requests. They start at
  * ringrt_comm_group_end() and form one operation with one request. All sends and receives progress at the same
@@ -253,7 +259,7 @@ RINGRT_API ringrt_status_t ringrt_comm_recv(void *recv, size_t count, ringrt_dty
  * in a group. If one call has an invalid argument, the whole group is rejected: ringrt_comm_group_end() returns
  * the same error and nothing has started. Groups do not nest. */
 RINGRT_API ringrt_status_t ringrt_comm_group_start(ringrt_comm_t *comm);
-RINGRT_API ringrt_status_t ringrt_comm_group_end(ringrt_comm_t *comm, ringrt_comm_request_t **request);
+RINGRT_API ringrt_status_t ringrt_comm_group_end(ringrt_comm_t *comm, ringrt_request_t **request);
 
 /* Allocates memory that the ranks of a node read in place. ringrt_comm_allreduce() is fastest if send and recv
  * of all ranks are in such memory; ordinary memory always works. Not collective. The memory is zeroed and

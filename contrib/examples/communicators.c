@@ -23,12 +23,12 @@ int main(void) {
 
     const float mine = (float)rank;
     float mean_of_all, mean_of_half, halves[2];
-    ringrt_comm_request_t *request;
+    ringrt_request_t *request;
     must(ringrt_comm_allreduce(&mine, &mean_of_all, 1, RINGRT_FLOAT32, RINGRT_AVG, all, &request),
          all);
     must(ringrt_comm_allreduce(&mine, &mean_of_half, 1, RINGRT_FLOAT32, RINGRT_AVG, half, NULL),
          half);
-    must(ringrt_comm_wait(request), all);
+    must(ringrt_wait(request), all);
 
     /* Connects the ranks i of both halves. */
     ringrt_comm_t *across;

@@ -2,19 +2,28 @@
 // Collectives, requests, and their memory.
 #include "libringrt/api/handle.h"
 #include "libringrt/api/operation_checks.h"
+#include "libringrt/api/request.h"
 #include "libringrt/base/dtype.h"
 #include "libringrt/gpu/device_collectives.h"
 
 using namespace ringrt;
 
-struct ringrt_request {
-    explicit ringrt_request(ringrt_t *of) : rt(of) {}
-    const pid_t pid = getpid();
-    ringrt_t *const rt;
-    std::unique_ptr<ringrt::Request> operation;
-};
-
 namespace {
+
+struct Started : ringrt_request {
+    explicit Started(ringrt_t *of) : rt(of) {}
+    bool is_done() override {
+        ringrt_status_t ignored = RINGRT_OK;
+        return operation->test(&ignored);
+    }
+    ringrt_status_t wait() noexcept override {
+        const ringrt_status_t status = operation->wait();
+        return guard(rt, [&] { return rt->group.outcome(status); });
+    }
+
+    ringrt_t *const rt;
+    std::unique_ptr<Request> operation;
+};
 
 // With live_resize, ranks continue after a loss with the state in memory, so an update must not use
 // a failed sum. The call therefore waits for a result on a GPU.
@@ -78,33 +87,12 @@ ringrt_status_t ringrt_allreduce_start(const void *send, void *recv, size_t coun
     return guard_alone(rt, [&]() -> Status {
         if (!request) return invalid("request is NULL");
         RINGRT_TRY(check_allreduce(rt->communicator(), send, recv, count, dtype, op));
-        auto made = std::make_unique<ringrt_request>(rt);
+        auto made = std::make_unique<Started>(rt);
         Status started = rt->group.outcome(rt->communicator().start_allreduce(
             send, recv, count, dtype, op, priority, &made->operation));
         if (started.ok()) *request = made.release();
         return started;
     });
-}
-
-ringrt_status_t ringrt_test(ringrt_request_t *request, int *done) {
-    return run_guarded(
-        [&]() -> Status {
-            if (!done) return invalid("done is NULL");
-            RINGRT_TRY(check_request(request));
-            ringrt_status_t status = RINGRT_OK;
-            *done = request->operation->test(&status) ? 1 : 0;
-            return {};
-        },
-        [](Status outcome) { thread_error = std::move(outcome.message); });
-}
-
-ringrt_status_t ringrt_wait(ringrt_request_t *request) {
-    const auto keep = [](Status outcome) { thread_error = std::move(outcome.message); };
-    const ringrt_status_t valid = run_guarded([&] { return check_request(request); }, keep);
-    if (valid != RINGRT_OK) return valid;
-    const std::unique_ptr<ringrt_request> owned(request);
-    const ringrt_status_t status = owned->operation->wait();  // even if rt was aborted meanwhile
-    return guard(owned->rt, [&] { return owned->rt->group.outcome(status); });
 }
 
 ringrt_status_t ringrt_broadcast(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,

@@ -8,7 +8,7 @@ using namespace ringrt;
 namespace {
 
 ringrt_status_t pass(bool send, void *data, size_t count, ringrt_dtype_t dtype, int peer, int tag,
-                     ringrt_comm_t *comm, ringrt_comm_request_t **request) noexcept {
+                     ringrt_comm_t *comm, ringrt_request_t **request) noexcept {
     return guard(comm, [&]() -> Status {
         auto valid = [&]() -> Status {
             RINGRT_TRY(check_message(of(comm), data, count, dtype, peer, tag));
@@ -29,12 +29,12 @@ ringrt_status_t pass(bool send, void *data, size_t count, ringrt_dtype_t dtype, 
 extern "C" {
 
 ringrt_status_t ringrt_comm_send(const void *send, size_t count, ringrt_dtype_t dtype, int peer,
-                                 int tag, ringrt_comm_t *comm, ringrt_comm_request_t **request) {
+                                 int tag, ringrt_comm_t *comm, ringrt_request_t **request) {
     return pass(true, const_cast<void *>(send), count, dtype, peer, tag, comm, request);
 }
 
 ringrt_status_t ringrt_comm_recv(void *recv, size_t count, ringrt_dtype_t dtype, int peer, int tag,
-                                 ringrt_comm_t *comm, ringrt_comm_request_t **request) {
+                                 ringrt_comm_t *comm, ringrt_request_t **request) {
     return pass(false, recv, count, dtype, peer, tag, comm, request);
 }
 
@@ -46,7 +46,7 @@ ringrt_status_t ringrt_comm_group_start(ringrt_comm_t *comm) {
     });
 }
 
-ringrt_status_t ringrt_comm_group_end(ringrt_comm_t *comm, ringrt_comm_request_t **request) {
+ringrt_status_t ringrt_comm_group_end(ringrt_comm_t *comm, ringrt_request_t **request) {
     return guard(comm, [&]() -> Status {
         if (!comm->group) return invalid("no group is open: ringrt_comm_group_start() begins one");
         const std::shared_ptr<OpenGroup> group = std::move(comm->group);

@@ -7,14 +7,20 @@
 
 #include "libringrt/api/comm.h"
 #include "libringrt/api/operation_checks.h"
+#include "libringrt/api/request.h"
 #include "libringrt/base/dtype.h"
 
-struct ringrt_comm_request {
-    const pid_t pid = getpid();
-    std::shared_ptr<const ringrt::OperationQueue::Ticket> ticket;
-};
-
 namespace ringrt {
+
+struct Queued : ringrt_request {
+    bool is_done() override { return ticket->done(); }
+    ringrt_status_t wait() noexcept override {
+        return run_guarded([&] { return ticket->wait(); },
+                           [](Status outcome) { thread_error = std::move(outcome.message); });
+    }
+
+    std::shared_ptr<const OperationQueue::Ticket> ticket;
+};
 
 // Aborts the communicator on an error, so that no peer waits for a rank that cannot take part.
 template <class Body>
@@ -32,14 +38,14 @@ Status carry_out(ringrt_comm_t &comm, Body &&body) noexcept {
 
 // Queues the operation; body() runs a function of the communicator.
 template <class Body>
-Status submit(ringrt_comm_t *comm, ringrt_comm_request_t **request, Body body) {
+Status submit(ringrt_comm_t *comm, ringrt_request_t **request, Body body) {
     auto operation = [comm, body] {
         Status outcome = carry_out(*comm, body);
         if (!outcome.ok()) comm->error.keep(outcome.message);
         return outcome;
     };
     if (!request) return comm->queue.run(operation);
-    auto made = std::make_unique<ringrt_comm_request>();
+    auto made = std::make_unique<Queued>();
     made->ticket = comm->queue.start(operation);
     *request = made.release();
     return {};
@@ -47,7 +53,7 @@ Status submit(ringrt_comm_t *comm, ringrt_comm_request_t **request, Body body) {
 
 // Adds the call to the open group, unless it is invalid.
 template <class Valid, class Add>
-Status join_group(OpenGroup &group, ringrt_comm_request_t **request, Valid &&valid, Add &&add) {
+Status join_group(OpenGroup &group, ringrt_request_t **request, Valid &&valid, Add &&add) {
     Status outcome =
         request ? invalid("within a group, only ringrt_comm_group_end() gives a request") : valid();
     if (outcome.ok())
@@ -59,7 +65,7 @@ Status join_group(OpenGroup &group, ringrt_comm_request_t **request, Valid &&val
 
 // valid() checks the arguments; body() runs a collective of the communicator.
 template <class Valid, class Body>
-ringrt_status_t operate(ringrt_comm_t *comm, ringrt_comm_request_t **request, Valid &&valid,
+ringrt_status_t operate(ringrt_comm_t *comm, ringrt_request_t **request, Valid &&valid,
                         Body body) noexcept {
     return guard(comm, [&]() -> Status {
         if (comm->group)

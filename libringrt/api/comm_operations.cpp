@@ -22,30 +22,9 @@ ringrt_status_t ringrt_comm_set_stream(ringrt_comm_t *comm, void *stream) {
     return guard(comm, [&] { return comm->outcome(of(comm).set_stream(stream)); });
 }
 
-ringrt_status_t ringrt_comm_test(ringrt_comm_request_t *request, int *done) {
-    return run_guarded(
-        [&]() -> Status {
-            if (!done) return invalid("done is NULL");
-            RINGRT_TRY(check_request(request));
-            *done = request->ticket->done() ? 1 : 0;
-            return Status{};
-        },
-        [](Status outcome) { thread_error = std::move(outcome.message); });
-}
-
-ringrt_status_t ringrt_comm_wait(ringrt_comm_request_t *request) {
-    return run_guarded(
-        [&]() -> Status {
-            RINGRT_TRY(check_request(request));
-            const std::unique_ptr<ringrt_comm_request_t> owned(request);
-            return owned->ticket->wait();
-        },
-        [](Status outcome) { thread_error = std::move(outcome.message); });
-}
-
 ringrt_status_t ringrt_comm_allreduce(const void *send, void *recv, size_t count,
                                       ringrt_dtype_t dtype, ringrt_op_t op, ringrt_comm_t *comm,
-                                      ringrt_comm_request_t **request) {
+                                      ringrt_request_t **request) {
     return operate(
         comm, request,
         [&]() -> Status {
@@ -57,7 +36,7 @@ ringrt_status_t ringrt_comm_allreduce(const void *send, void *recv, size_t count
 
 ringrt_status_t ringrt_comm_reduce(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
                                    ringrt_op_t op, int root, ringrt_comm_t *comm,
-                                   ringrt_comm_request_t **request) {
+                                   ringrt_request_t **request) {
     return operate(
         comm, request,
         [&] { return check_reduce_to(of(comm), send, recv, count, dtype, op, root); },
@@ -66,7 +45,7 @@ ringrt_status_t ringrt_comm_reduce(const void *send, void *recv, size_t count, r
 
 ringrt_status_t ringrt_comm_reduce_scatter(const void *send, void *recv, size_t count,
                                            ringrt_dtype_t dtype, ringrt_op_t op,
-                                           ringrt_comm_t *comm, ringrt_comm_request_t **request) {
+                                           ringrt_comm_t *comm, ringrt_request_t **request) {
     return operate(
         comm, request, [&] { return check_reduce_scatter(of(comm), send, recv, count, dtype, op); },
         [=] {
@@ -77,7 +56,7 @@ ringrt_status_t ringrt_comm_reduce_scatter(const void *send, void *recv, size_t 
 
 ringrt_status_t ringrt_comm_allgather(const void *send, void *recv, size_t count,
                                       ringrt_dtype_t dtype, ringrt_comm_t *comm,
-                                      ringrt_comm_request_t **request) {
+                                      ringrt_request_t **request) {
     return operate(
         comm, request, [&] { return check_allgather(of(comm), send, recv, count, dtype); },
         [=] {
@@ -88,7 +67,7 @@ ringrt_status_t ringrt_comm_allgather(const void *send, void *recv, size_t count
 
 ringrt_status_t ringrt_comm_broadcast(const void *send, void *recv, size_t count,
                                       ringrt_dtype_t dtype, int root, ringrt_comm_t *comm,
-                                      ringrt_comm_request_t **request) {
+                                      ringrt_request_t **request) {
     return operate(
         comm, request, [&] { return check_broadcast(of(comm), send, recv, count, dtype, root); },
         [=] { return of(comm).broadcast(send, recv, count * dtype_bytes(dtype), root); });
@@ -96,14 +75,14 @@ ringrt_status_t ringrt_comm_broadcast(const void *send, void *recv, size_t count
 
 ringrt_status_t ringrt_comm_alltoall(const void *send, void *recv, size_t count,
                                      ringrt_dtype_t dtype, ringrt_comm_t *comm,
-                                     ringrt_comm_request_t **request) {
+                                     ringrt_request_t **request) {
     return operate(
         comm, request, [&] { return check_alltoall(of(comm), send, recv, count, dtype); },
         [=] { return of(comm).all_to_all(send, recv, count, dtype); });
 }
 
 ringrt_status_t ringrt_comm_gather(const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
-                                   int root, ringrt_comm_t *comm, ringrt_comm_request_t **request) {
+                                   int root, ringrt_comm_t *comm, ringrt_request_t **request) {
     return operate(
         comm, request, [&] { return check_rooted(of(comm), send, recv, count, dtype, root); },
         [=] { return of(comm).gather(send, recv, count, dtype, root); });
@@ -111,13 +90,13 @@ ringrt_status_t ringrt_comm_gather(const void *send, void *recv, size_t count, r
 
 ringrt_status_t ringrt_comm_scatter(const void *send, void *recv, size_t count,
                                     ringrt_dtype_t dtype, int root, ringrt_comm_t *comm,
-                                    ringrt_comm_request_t **request) {
+                                    ringrt_request_t **request) {
     return operate(
         comm, request, [&] { return check_rooted(of(comm), recv, send, count, dtype, root); },
         [=] { return of(comm).scatter(send, recv, count, dtype, root); });
 }
 
-ringrt_status_t ringrt_comm_barrier(ringrt_comm_t *comm, ringrt_comm_request_t **request) {
+ringrt_status_t ringrt_comm_barrier(ringrt_comm_t *comm, ringrt_request_t **request) {
     return operate(
         comm, request, [] { return Status{}; }, [=] { return of(comm).barrier(); });
 }

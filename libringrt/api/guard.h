@@ -48,14 +48,6 @@ Status abort_if_thrown(Body &&body, Abort &&abort) {
     }
 }
 
-// `Request` has the pid of the process that made it.
-template <typename Request>
-Status check_request(const Request *request) {
-    if (!request) return invalid("request is NULL");
-    if (request->pid == getpid()) return {};
-    return {RINGRT_FORKED, "this request belongs to the process that fork()ed this one"};
-}
-
 // This thread's last failure without a handle, or with a handle of the parent process.
 inline thread_local std::string thread_error;
 

@@ -25,6 +25,8 @@ libapi_la_SOURCES += \
 	libringrt/api/operation_checks.h \
 	libringrt/api/registered.cpp \
 	libringrt/api/registered.h \
+	libringrt/api/request.cpp \
+	libringrt/api/request.h \
 	libringrt/api/sent_blobs.cpp \
 	libringrt/api/sent_blobs.h \
 	libringrt/api/training.cpp

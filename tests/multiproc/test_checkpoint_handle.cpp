@@ -169,7 +169,7 @@ TEST(operations_of_the_communicator_do_not_interfere) {
         TRY_TEXT(expect(opened.checkpoint,
                         ringrt_checkpoint_open(&opened.checkpoint, comm, &config), RINGRT_OK));
         std::vector<float> x(100000, 1);
-        ringrt_comm_request_t *request = nullptr;
+        ringrt_request_t *request = nullptr;
         if (at.rank > 0)  // in progress until rank 0 starts its own, after the save
             TRY_TEXT(expect(comm,
                             ringrt_comm_allreduce(x.data(), x.data(), x.size(), RINGRT_FLOAT32,
@@ -181,7 +181,7 @@ TEST(operations_of_the_communicator_do_not_interfere) {
                             ringrt_comm_allreduce(x.data(), x.data(), x.size(), RINGRT_FLOAT32,
                                                   RINGRT_SUM, comm, &request),
                             RINGRT_OK));
-        TRY_TEXT(expect(comm, ringrt_comm_wait(request), RINGRT_OK));
+        TRY_TEXT(expect(comm, ringrt_wait(request), RINGRT_OK));
         return ringrt_checkpoint_close(opened.checkpoint) == RINGRT_OK && x[0] == 3 ? "" : "sum";
     });
 }

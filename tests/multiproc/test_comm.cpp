@@ -24,9 +24,9 @@ template <typename Call>
 std::string check(ringrt_comm_t *comm, const Case &c, const char *name, const Bytes &right,
                   Call call) {
     Bytes recv(right.size() + 16, std::byte{0x5a});
-    ringrt_comm_request_t *request = nullptr;
+    ringrt_request_t *request = nullptr;
     ringrt_status_t status = call(recv.data(), c.by_request ? &request : nullptr);
-    if (c.by_request && status == RINGRT_OK) status = ringrt_comm_wait(request);
+    if (c.by_request && status == RINGRT_OK) status = ringrt_wait(request);
     const std::string what = std::string(name) + " of " + std::to_string(c.count) + " dtype " +
                              std::to_string(c.dtype) + " op " + std::to_string(c.op) +
                              (c.by_request ? " by request" : "");
@@ -194,10 +194,10 @@ TEST(operations_run_in_the_order_of_their_calls) {
         constexpr size_t kSums = 12, kCount = 5000;
         std::vector<std::vector<int64_t>> x(kSums + 1, std::vector<int64_t>(kCount, 0));
         x[0].assign(kCount, 1);
-        std::vector<ringrt_comm_request_t *> requests;
+        std::vector<ringrt_request_t *> requests;
         int64_t expected = 1;
         for (size_t i = 0; i < kSums; ++i) {
-            ringrt_comm_request_t *request = nullptr;
+            ringrt_request_t *request = nullptr;
             const bool waits = i % 2 == 1;
             TRY_TEXT(
                 expect(comm,
@@ -209,11 +209,11 @@ TEST(operations_run_in_the_order_of_their_calls) {
             if (waits && x[i + 1] != std::vector<int64_t>(kCount, expected))
                 return "sum " + std::to_string(i) + ": got " + std::to_string(x[i + 1][0]);
         }
-        for (ringrt_comm_request_t *request : requests) {
+        for (ringrt_request_t *request : requests) {
             int done = 0;
-            TRY_TEXT(expect(comm, ringrt_comm_test(request, &done), RINGRT_OK));
+            TRY_TEXT(expect(comm, ringrt_test(request, &done), RINGRT_OK));
             if (done != 1) return "an earlier one is not over";
-            TRY_TEXT(expect(comm, ringrt_comm_wait(request), RINGRT_OK));
+            TRY_TEXT(expect(comm, ringrt_wait(request), RINGRT_OK));
         }
         return "";
     });

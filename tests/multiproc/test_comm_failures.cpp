@@ -8,7 +8,7 @@ using namespace ringrt::test;
 
 namespace {
 
-ringrt_status_t sum(ringrt_comm_t *comm, size_t count, ringrt_comm_request_t **request = nullptr) {
+ringrt_status_t sum(ringrt_comm_t *comm, size_t count, ringrt_request_t **request = nullptr) {
     static std::vector<float> x(100000, 1);
     return ringrt_comm_allreduce(x.data(), x.data(), count, RINGRT_FLOAT32, RINGRT_SUM, comm,
                                  request);
@@ -33,9 +33,9 @@ TEST(a_rank_that_dies_ends_the_others_operations) {
                     ringrt_status_t status = RINGRT_OK;
                     for (int i = 0; status == RINGRT_OK; ++i) {
                         if (ringrt_comm_rank(comm) == 1 && i == 3) _exit(0);
-                        ringrt_comm_request_t *request = nullptr;
+                        ringrt_request_t *request = nullptr;
                         status = sum(comm, 1000, by_request ? &request : nullptr);
-                        if (by_request && status == RINGRT_OK) status = ringrt_comm_wait(request);
+                        if (by_request && status == RINGRT_OK) status = ringrt_wait(request);
                     }
                     TRY_TEXT(expect(comm, status, RINGRT_PEER_LOST, "rank 1"));
                     return expect_spent(comm, RINGRT_PEER_LOST);
@@ -69,12 +69,12 @@ TEST(an_abort_from_another_thread_ends_all) {
             }
             char byte = 0;
             if (read(ready[0], &byte, 1) != 1) return "read";
-            ringrt_comm_request_t *requests[2] = {};
+            ringrt_request_t *requests[2] = {};
             for (auto &request : requests)
                 TRY_TEXT(expect(comm, ringrt_comm_barrier(comm, &request), RINGRT_OK));
             std::thread other([&] { ringrt_comm_abort(comm); });
             for (auto *request : requests)
-                TRY_TEXT(expect(nullptr, ringrt_comm_wait(request), RINGRT_ABORTED));
+                TRY_TEXT(expect(nullptr, ringrt_wait(request), RINGRT_ABORTED));
             other.join();
             if (write(aborted[1], "", 1) != 1) return "write";
             TRY_TEXT(expect(comm, sum(comm, 1), RINGRT_ABORTED, "ringrt_comm_abort() was called"));
@@ -97,13 +97,13 @@ TEST(destroy_ends_operations_in_progress) {
     on_comms(
         {2, 1},
         [](ringrt_comm_t *comm) -> std::string {
-            ringrt_comm_request_t *requests[3] = {};
+            ringrt_request_t *requests[3] = {};
             if (ringrt_comm_rank(comm) == 1) pause();
             for (auto &request : requests)
                 TRY_TEXT(expect(comm, sum(comm, 9, &request), RINGRT_OK));
             TRY_TEXT(expect(nullptr, ringrt_comm_destroy(comm), RINGRT_OK));
             for (auto *request : requests)
-                TRY_TEXT(expect(nullptr, ringrt_comm_wait(request), RINGRT_ABORTED));
+                TRY_TEXT(expect(nullptr, ringrt_wait(request), RINGRT_ABORTED));
             _exit(0);
         },
         1);
@@ -147,18 +147,18 @@ TEST(a_failing_store_is_reported) {
 
 TEST(a_forked_child_cannot_use_its_parents) {
     on_comms({2, 1}, [](ringrt_comm_t *comm) -> std::string {
-        ringrt_comm_request_t *request = nullptr;
+        ringrt_request_t *request = nullptr;
         TRY_TEXT(expect(comm, sum(comm, 10, &request), RINGRT_OK));
         Ranks child(1, [&](int) {
             std::string wrong = expect(comm, sum(comm, 10), RINGRT_FORKED, "fork()ed");
-            if (wrong.empty()) wrong = expect(comm, ringrt_comm_wait(request), RINGRT_FORKED);
+            if (wrong.empty()) wrong = expect(comm, ringrt_wait(request), RINGRT_FORKED);
             if (wrong.empty()) wrong = expect(comm, ringrt_comm_abort(comm), RINGRT_FORKED);
             if (wrong.empty()) wrong = expect(comm, ringrt_comm_destroy(comm), RINGRT_FORKED);
             if (!wrong.empty()) fprintf(stderr, "child: %s\n", wrong.c_str());
             return wrong.empty() ? 0 : 1;
         });
         if (child.wait(10)[0] != 0) return "the child";
-        TRY_TEXT(expect(comm, ringrt_comm_wait(request), RINGRT_OK));
+        TRY_TEXT(expect(comm, ringrt_wait(request), RINGRT_OK));
         return expect(comm, sum(comm, 10), RINGRT_OK);
     });
 }

@@ -55,10 +55,10 @@ std::string every_operation(ringrt_comm_t *comm, bool by_request) {
     const int rank = ringrt_comm_rank(comm);
     const int64_t sum = static_cast<int64_t>(size * (size + 1) / 2);
     auto *send = on_gpu<int64_t>(kCount * size), *recv = on_gpu<int64_t>(kCount * size);
-    ringrt_comm_request_t *made = nullptr;
-    ringrt_comm_request_t **request = by_request ? &made : nullptr;
+    ringrt_request_t *made = nullptr;
+    ringrt_request_t **request = by_request ? &made : nullptr;
     const auto done = [&](ringrt_status_t status) {
-        if (status == RINGRT_OK && by_request) status = ringrt_comm_wait(made);
+        if (status == RINGRT_OK && by_request) status = ringrt_wait(made);
         return expect(comm, status, RINGRT_OK);
     };
     std::fill_n(send, kCount * size, rank + 1);

@@ -21,19 +21,19 @@ Bytes message(int from, int to, int n, size_t count, ringrt_dtype_t dtype) {
 }
 
 ringrt_status_t send(ringrt_comm_t *comm, const Bytes &bytes, int peer, int tag = 0,
-                     ringrt_comm_request_t **request = nullptr) {
+                     ringrt_request_t **request = nullptr) {
     return ringrt_comm_send(bytes.data(), bytes.size(), RINGRT_UINT8, peer, tag, comm, request);
 }
 
 ringrt_status_t receive(ringrt_comm_t *comm, Bytes &bytes, int peer, int tag = 0,
-                        ringrt_comm_request_t **request = nullptr) {
+                        ringrt_request_t **request = nullptr) {
     return ringrt_comm_recv(bytes.data(), bytes.size(), RINGRT_UINT8, peer, tag, comm, request);
 }
 
 std::string end_group(ringrt_comm_t *comm, bool by_request) {
-    ringrt_comm_request_t *request = nullptr;
+    ringrt_request_t *request = nullptr;
     ringrt_status_t status = ringrt_comm_group_end(comm, by_request ? &request : nullptr);
-    if (by_request && status == RINGRT_OK) status = ringrt_comm_wait(request);
+    if (by_request && status == RINGRT_OK) status = ringrt_wait(request);
     return expect(comm, status, RINGRT_OK);
 }
 
@@ -89,7 +89,7 @@ TEST(messages_are_received_by_tag) {
         for (size_t count : {0, 9, 70000, 1 << 20})
             on_comms(layout, [count](ringrt_comm_t *comm) -> std::string {
                 Bytes bytes[4];
-                ringrt_comm_request_t *requests[4] = {};
+                ringrt_request_t *requests[4] = {};
                 constexpr int kTags[] = {1, 2, 1, 3}, kOrder[] = {3, 0, 1, 2};
                 if (ringrt_comm_rank(comm) == 0) {
                     for (int n = 0; n < 4; ++n) {
@@ -98,7 +98,7 @@ TEST(messages_are_received_by_tag) {
                                         RINGRT_OK));
                     }
                     for (auto *request : requests)
-                        TRY_TEXT(expect(comm, ringrt_comm_wait(request), RINGRT_OK));
+                        TRY_TEXT(expect(comm, ringrt_wait(request), RINGRT_OK));
                     return expect(comm, ringrt_comm_barrier(comm, nullptr), RINGRT_OK);
                 }
                 for (int n : kOrder) {
@@ -183,7 +183,7 @@ TEST(a_group_is_exchanged_in_whatever_order_it_was_called) {
 TEST(a_refused_call_refuses_the_group) {
     on_comms({2, 1}, [](ringrt_comm_t *comm) -> std::string {
         Bytes bytes(4);
-        ringrt_comm_request_t *request = nullptr;
+        ringrt_request_t *request = nullptr;
         ringrt_comm_t *part = nullptr;
         const int peer = 1 - ringrt_comm_rank(comm);
         const auto kRefused = RINGRT_INVALID_ARGUMENT;
@@ -254,7 +254,7 @@ ringrt_status_t move_all(ringrt_comm_t *comm, int i, bool by_request) {
     const int size = ringrt_comm_size(comm), rank = ringrt_comm_rank(comm);
     const size_t count = size_t(i % 7) * 9001;
     static Bytes out(6 * 9001 * 4), in(6 * 9001 * 4);
-    ringrt_comm_request_t *request = nullptr, **wanted = by_request ? &request : nullptr;
+    ringrt_request_t *request = nullptr, **wanted = by_request ? &request : nullptr;
     ringrt_status_t status = RINGRT_OK;
     switch (i % 4) {
         case 0:
@@ -278,7 +278,7 @@ ringrt_status_t move_all(ringrt_comm_t *comm, int i, bool by_request) {
             }
             if (status == RINGRT_OK) status = ringrt_comm_group_end(comm, wanted);
     }
-    return request && status == RINGRT_OK ? ringrt_comm_wait(request) : status;
+    return request && status == RINGRT_OK ? ringrt_wait(request) : status;
 }
 
 TEST(a_rank_that_is_killed_or_aborts_in_the_middle_ends_the_others) {

@@ -98,11 +98,10 @@ TEST(wrong_arguments_do_not_change_the_communicator) {
     float x[4] = {1, 2, 3, 4};
     const auto none = static_cast<ringrt_dtype_t>(99);
     const auto invalid = RINGRT_INVALID_ARGUMENT;
-    ringrt_comm_request_t *request = nullptr;
+    ringrt_request_t *request = nullptr;
     const char *sum =
         "no such sum: dtype or op is not one of ringrt.h, or it is the average of bool";
-    for (ringrt_comm_request_t **where :
-         {static_cast<ringrt_comm_request_t **>(nullptr), &request}) {
+    for (ringrt_request_t **where : {static_cast<ringrt_request_t **>(nullptr), &request}) {
         auto reduce = [&](const void *send, void *recv, size_t count, ringrt_dtype_t dtype,
                           int op) {
             return ringrt_comm_allreduce(send, recv, count, dtype, static_cast<ringrt_op_t>(op),
@@ -146,8 +145,8 @@ TEST(a_handle_that_is_null_is_refused) {
     ringrt_status_t error = RINGRT_OK;
     expect(nullptr, ringrt_comm_barrier(nullptr, nullptr), RINGRT_INVALID_ARGUMENT,
            "the communicator is NULL");
-    expect(nullptr, ringrt_comm_wait(nullptr), RINGRT_INVALID_ARGUMENT, "request is NULL");
-    expect(nullptr, ringrt_comm_test(nullptr, &done), RINGRT_INVALID_ARGUMENT, "request is NULL");
+    expect(nullptr, ringrt_wait(nullptr), RINGRT_INVALID_ARGUMENT, "request is NULL");
+    expect(nullptr, ringrt_test(nullptr, &done), RINGRT_INVALID_ARGUMENT, "request is NULL");
     ck_assert_int_eq(done, 7);
     ck_assert_int_eq(ringrt_comm_abort(nullptr), RINGRT_INVALID_ARGUMENT);
     ck_assert_int_eq(ringrt_comm_async_error(nullptr, &error), RINGRT_INVALID_ARGUMENT);
@@ -185,10 +184,10 @@ TEST(several_threads_use_one_communicator) {
         threads.emplace_back([&] {
             for (int i = 0; i < 500; ++i) {
                 int64_t x = i, y = -1;
-                ringrt_comm_request_t *request = nullptr;
+                ringrt_request_t *request = nullptr;
                 mine += ringrt_comm_allreduce(&x, &y, 1, RINGRT_INT64, RINGRT_SUM, alone.comm,
                                               i % 2 == 0 ? &request : nullptr) != RINGRT_OK;
-                if (request) mine += ringrt_comm_wait(request) != RINGRT_OK;
+                if (request) mine += ringrt_wait(request) != RINGRT_OK;
                 mine += y != i;
                 mine += ringrt_comm_broadcast(nullptr, nullptr, 1, RINGRT_UINT8, 0, alone.comm,
                                               nullptr) != RINGRT_INVALID_ARGUMENT;
