@@ -78,33 +78,33 @@ typedef struct ringrt_config {
     size_t struct_size;          /* sizeof(ringrt_config_t); allows fields to be added later */
     int rank, size;              /* [SLURM_PROCID, SLURM_NTASKS]; size 0: from the environment */
     int local_rank, local_size;  /* ranks of this node [SLURM_LOCALID]; local_size 0: detected */
-    const char *checkpoint_dir;  /* shared by all ranks [RINGRT_CHECKPOINT_DIR] (./ringrt-JOBID) */
     const char *rendezvous;      /* how the ranks find rank 0 [RINGRT_RENDEZVOUS] (a file in checkpoint_dir): a
                                     file's path, or "tcp:HOST:PORT" */
     ringrt_allgather_fn allgather; /* start through the caller's all-gather, e.g. of MPI (ringrt_mpi.h) */
     void *allgather_context;
+    const char *transport;       /* between nodes: "tcp", or "mpi" through messenger [RINGRT_TRANSPORT] (tcp); the
+                                    same on all ranks */
+    const ringrt_messenger_t *messenger; /* copied by ringrt_init(); ringrt_mpi.h provides it */
+    uint32_t timeout_ms;         /* of one operation without progress; a save or restore, in which ranks wait for
+                                    files, has ten times as long, at most 30 minutes [RINGRT_TIMEOUT_MS] (600000) */
+    uint32_t start_timeout_ms;   /* of start-up [RINGRT_START_TIMEOUT_MS] (120000) */
     uint32_t global_batch;       /* samples per step over all ranks at the reference size; 0: not used, and the
                                     scheduler counts steps instead of samples */
     uint32_t reference_size;     /* number of ranks for which global_batch was tuned (1); for FIXED_BATCH_PER_GPU */
     uint32_t micro_batch_max;    /* samples that a GPU can hold at once; 0: no limit, no accumulation */
     ringrt_batch_rule_t batch_rule;
     uint64_t steps_total;        /* length of the training in steps; 0: unknown */
-    uint32_t save_interval_s;    /* between periodic checkpoints [RINGRT_SAVE_INTERVAL_S] (600) */
-    uint32_t keep_checkpoints;   /* how many of the newest, plus the one this run started from
-                                    [RINGRT_KEEP_CHECKPOINTS] (3) */
-    uint32_t timeout_ms;         /* of one operation without progress; a save or restore, in which ranks wait for
-                                    files, has ten times as long, at most 30 minutes [RINGRT_TIMEOUT_MS] (600000) */
-    uint32_t start_timeout_ms;   /* of start-up [RINGRT_START_TIMEOUT_MS] (120000) */
-    uint32_t telemetry_s;        /* shortest time between two reports [RINGRT_TELEMETRY_S] (30) */
-    uint32_t save_inline;        /* 1: training waits for periodic saves [RINGRT_SAVE_INLINE] (0: they are written
-                                    from a copy while it continues) */
-    uint64_t seed;               /* of the sample order; stored in checkpoints: a restore with another seed logs a
-                                    warning */
-    const char *transport;       /* between nodes: "tcp", or "mpi" through messenger [RINGRT_TRANSPORT] (tcp); the
-                                    same on all ranks */
-    const ringrt_messenger_t *messenger; /* copied by ringrt_init(); ringrt_mpi.h provides it */
     uint64_t samples_total;      /* length of the training in samples, over all epochs; replaces steps_total if the
                                     samples per step change; 0: unknown */
+    uint64_t seed;               /* of the sample order; stored in checkpoints: a restore with another seed logs a
+                                    warning */
+    const char *checkpoint_dir;  /* shared by all ranks [RINGRT_CHECKPOINT_DIR] (./ringrt-JOBID) */
+    uint32_t keep_checkpoints;   /* how many of the newest, plus the one this run started from
+                                    [RINGRT_KEEP_CHECKPOINTS] (3) */
+    uint32_t save_interval_s;    /* between periodic checkpoints [RINGRT_SAVE_INTERVAL_S] (600) */
+    uint32_t save_inline;        /* 1: training waits for periodic saves [RINGRT_SAVE_INLINE] (0: they are written
+                                    from a copy while it continues) */
+    uint32_t telemetry_s;        /* shortest time between two reports [RINGRT_TELEMETRY_S] (30) */
     uint32_t live_resize;        /* 1: ranks join and leave at run time, see ringrt_restore() [RINGRT_LIVE_RESIZE]
                                     (0) */
     uint32_t live_copy_steps;    /* with live_resize and rows: steps between copies of the state in the base's

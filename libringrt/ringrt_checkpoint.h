@@ -49,6 +49,7 @@ typedef struct ringrt_checkpoint_config {
                                     [RINGRT_CHECKPOINT_DIR] (./ringrt-JOBID) */
     uint32_t keep;               /* how many of the newest, plus the one this run started from
                                     [RINGRT_KEEP_CHECKPOINTS] (3) */
+    uint32_t reserved;           /* 0 */
 } ringrt_checkpoint_config_t;
 
 #ifdef __cplusplus

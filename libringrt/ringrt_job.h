@@ -238,14 +238,15 @@ RINGRT_API ringrt_status_t ringrt_job_resumed(ringrt_job_t *job, uint64_t step, 
 /* ---- the share of a batch ------------------------------------------------------------------------ */
 
 typedef struct ringrt_share { /* not ringrt_batch: that name is the function */
-    uint64_t global;      /* samples of this step over all ranks */
-    uint64_t first;       /* this rank's samples are [first, first + count) of the step's batch */
+    uint64_t global;       /* samples of this step over all ranks */
+    uint64_t first;        /* this rank's samples are [first, first + count) of the step's batch */
     uint64_t count;
-    uint32_t micro_steps; /* number of accumulation passes, of at most micro_batch_max samples each */
     uint64_t samples_seen; /* over all ranks before this step, kept across restarts: the position in the endless
                               sequence of epochs. Sample i of this step is at position (samples_seen + first + i) %
                               samples of epoch (… / samples) */
-    double lr_scale;      /* factor on the learning rate tuned at reference_size (linear scaling) */
+    double lr_scale;       /* factor on the learning rate tuned at reference_size (linear scaling) */
+    uint32_t micro_steps;  /* number of accumulation passes, of at most micro_batch_max samples each */
+    uint32_t reserved[5];  /* 0 */
 } ringrt_batch_t;
 
 /* Returns this rank's share of the next step. The shares of all ranks tile the batch exactly. Not collective.
@@ -258,7 +259,8 @@ RINGRT_API ringrt_status_t ringrt_job_batch(const ringrt_job_t *job, ringrt_batc
 RINGRT_API ringrt_status_t ringrt_job_set_batch(ringrt_job_t *job, uint32_t global_batch);
 
 /* Returns the sample at `position` (0 .. samples−1) of the shuffled epoch: a permutation of 0 .. samples−1 that
- * needs no memory and does not depend on the number of ranks. May be called from any thread. */
+ * needs no memory, does not depend on the number of ranks, and is the same in all versions of the library. May be
+ * called from any thread. */
 RINGRT_API uint64_t ringrt_sample(uint64_t seed, uint64_t epoch, uint64_t samples, uint64_t position);
 
 /* ---- what the scheduler learns ------------------------------------------------------------------- */

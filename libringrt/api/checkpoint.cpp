@@ -13,7 +13,7 @@ namespace {
 
 // The struct's first version ended here, so no program passes a smaller one.
 constexpr size_t kConfigBytesMin =
-    offsetof(ringrt_checkpoint_config_t, keep) + sizeof(ringrt_checkpoint_config_t::keep);
+    offsetof(ringrt_checkpoint_config_t, reserved) + sizeof(ringrt_checkpoint_config_t::reserved);
 
 // Collective. Rank 0 writes the manifest where the others write their shards.
 Status agree_on_directory(Group &group, const CheckpointSettings &settings) {
@@ -51,6 +51,8 @@ Status read_checkpoint_config(const ringrt_checkpoint_config_t *given,
                               const Environment &environment, CheckpointSettings &out) {
     ringrt_checkpoint_config_t config = RINGRT_CHECKPOINT_CONFIG_INIT;
     RINGRT_TRY(copy_config(given, kConfigBytesMin, "CHECKPOINT_CONFIG", config));
+    if (config.reserved != 0)
+        return {RINGRT_INVALID_ARGUMENT, "config has fields that this libringrt does not support"};
     SlurmIdentity slurm;
     (void)slurm_identity(environment, &slurm);  // the communicator has checked rank and size
     out.job = slurm.job;

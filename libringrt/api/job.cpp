@@ -13,7 +13,7 @@ namespace {
 
 // The struct's first version ended here, so no program passes a smaller one.
 constexpr size_t kConfigBytesMin =
-    offsetof(ringrt_job_config_t, telemetry_s) + sizeof(ringrt_job_config_t::telemetry_s);
+    offsetof(ringrt_job_config_t, live_resize) + sizeof(ringrt_job_config_t::live_resize);
 
 // Not collective. What this rank can see of the ranks of the job and of its checkpoints.
 Status check_ranks(const ringrt_comm_t &comm, const ringrt_checkpoint_t *checkpoint, bool is_live) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies a caller's config struct, which starts with its size: it may be older (shorter) or newer
-// (longer) than the library's. PURE.
+// (longer) than the library's. A new field begins where the last version ended, never in its
+// padding, and so do the fields of a struct that it points to. PURE.
 #pragma once
 
 #include <algorithm>

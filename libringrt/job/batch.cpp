@@ -66,11 +66,12 @@ Status share_of_batch(const BatchRule &rule, int rank, int size, uint64_t sample
     out = {.global = global,
            .first = first,
            .count = share_begin(global, rank + 1, size) - first,
-           .micro_steps = static_cast<uint32_t>(std::max<uint64_t>((largest + pass - 1) / pass, 1)),
            .samples_seen = samples_seen,
            .lr_scale = rule.rule == RINGRT_FIXED_GLOBAL_BATCH
                            ? 1.0
-                           : static_cast<double>(size) / rule.reference_size};
+                           : static_cast<double>(size) / rule.reference_size,
+           .micro_steps = static_cast<uint32_t>(std::max<uint64_t>((largest + pass - 1) / pass, 1)),
+           .reserved = {}};
     return {};
 }
 

@@ -43,7 +43,8 @@ constexpr std::array kNumbers = {
 constexpr size_t kPathBytesMax = 3900;  // of a directory
 
 // The struct's first version ended here, so no program passes a smaller one.
-constexpr size_t kConfigBytesMin = offsetof(ringrt_config_t, seed) + sizeof(ringrt_config_t::seed);
+constexpr size_t kConfigBytesMin =
+    offsetof(ringrt_config_t, live_copy_steps) + sizeof(ringrt_config_t::live_copy_steps);
 
 Status invalid(std::string message) { return {RINGRT_INVALID_ARGUMENT, std::move(message)}; }
 

@@ -91,6 +91,19 @@ TEST(samples_are_a_permutation) {
         ck_assert(sample_at(i, 0, UINT64_MAX, i * 0x123456789abcdef) < UINT64_MAX);
 }
 
+// A job may continue an epoch with another version of the library, so the order never changes.
+TEST(samples_are_those_of_all_versions) {
+    constexpr uint64_t kFirst[] = {0, 5, 3, 7, 6, 2, 9, 1, 8, 4},
+                       kSecond[] = {6, 0, 7, 5, 1, 8, 3, 9, 2, 4};
+    for (uint64_t i = 0; i < 10; ++i) {
+        ck_assert_uint_eq(sample_at(7, 0, 10, i), kFirst[i]);
+        ck_assert_uint_eq(sample_at(7, 1, 10, i), kSecond[i]);
+    }
+    ck_assert_uint_eq(sample_at(0, 0, 50000, 49999), 21700);
+    ck_assert_uint_eq(sample_at(12345, 3, 1281167, 1000000), 267221);
+    ck_assert_uint_eq(sample_at(UINT64_MAX, 1ul << 32, 1ul << 40, (1ul << 39) + 1), 303881768005);
+}
+
 // Orders differ by epoch and seed, and neighbours are separated: a shuffle has about one fixed
 // point or successor.
 TEST(samples_are_shuffled) {
