@@ -3,6 +3,8 @@
 libcollective_la_SOURCES += \
 	libringrt/collective/blocks.cpp \
 	libringrt/collective/checks.h \
+	libringrt/collective/common_settings.cpp \
+	libringrt/collective/common_settings.h \
 	libringrt/collective/communicator.cpp \
 	libringrt/collective/communicator.h \
 	libringrt/collective/communicator_impl.h \

@@ -21,14 +21,14 @@ const std::byte *at(const void *memory, size_t offset) {
     return static_cast<const std::byte *>(memory) + offset;
 }
 
-int requested_route() {
+}  // namespace
+
+int DeviceCollectives::requested_route() {
     const char *requested = getenv("RINGRT_GPU");
     std::string_view name = requested == nullptr || *requested == 0 ? "auto" : requested;
     auto found = std::find(std::begin(kRouteNames), std::end(kRouteNames), name);
     return int(found - std::begin(kRouteNames));
 }
-
-}  // namespace
 
 DeviceCollectives::~DeviceCollectives() {
     if (gpu_ == nullptr) return;

@@ -43,6 +43,9 @@ namespace ringrt {
 
 class DeviceCollectives {
   public:
+    // RINGRT_GPU's, as a number; all ranks need the same.
+    [[nodiscard]] static int requested_route();
+
     // The ranks' functions over host memory; all but watch are collective.
     struct Host {
         std::function<Status(const Work &)> meet;

@@ -14,7 +14,8 @@ live::ResizerOptions LiveStep::resizer_options() const {
             .start_timeout_ms = settings_.start_timeout_ms,
             .node = records::node_checksum(node_label()),
             .keep = [this] { return job_.slurm().ranks_to_keep(); },
-            .copy_steps = settings_.live_copy_steps};
+            .copy_steps = settings_.live_copy_steps,
+            .save_inline = settings_.save_inline != 0};
 }
 
 Status LiveStep::start() {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "libringrt/base/clock.h"
+#include "libringrt/collective/common_settings.h"
 #include "libringrt/live/resizer.h"
 
 namespace ringrt::live {
@@ -19,10 +20,16 @@ void Resizer::tell(const std::string &line) {
     log_line(line);
 }
 
+// What base and extensions must have alike besides ResizerOptions::layout.
+uint32_t Resizer::settings() const {
+    return common_settings() | static_cast<uint32_t>(options_.save_inline) << 16;
+}
+
 bool Resizer::listens() {
     if (listener_) return true;
     if (monotonic_s() < listen_from_s_) return false;
-    auto listener = std::make_unique<JoinListener>(options_.directory, options_.layout());
+    auto listener =
+        std::make_unique<JoinListener>(options_.directory, options_.layout(), settings());
     if (Status started = listener->start(); !started.ok()) {
         tell(started.message + ": no extension joins now");
         listen_from_s_ = monotonic_s() + kAgain_s;

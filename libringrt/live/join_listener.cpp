@@ -36,8 +36,8 @@ void refuse(int fd, const std::string &why) {
 
 }  // namespace
 
-JoinListener::JoinListener(std::string directory, uint64_t layout)
-    : directory_(std::move(directory)), layout_(layout) {
+JoinListener::JoinListener(std::string directory, uint64_t layout, uint32_t settings)
+    : directory_(std::move(directory)), layout_(layout), settings_(settings) {
     self_.size = kAtOnce;
     self_.warn = log_line;
 }
@@ -94,6 +94,10 @@ void JoinListener::admit(Visitor &visitor) {
         return refuse(fd.get(),
                       "it registered other buffers or gradients (names, types, sizes), or has "
                       "another batch or seed, than the base");
+    if (request.settings != settings_)
+        return refuse(fd.get(),
+                      "it has another RINGRT_ORDER, RINGRT_ALGORITHM, RINGRT_GPU or "
+                      "RINGRT_SAVE_INLINE than the base");
     const std::scoped_lock lock(mutex_);
     Extension &extension = by_job_[request.job];
     if (extension.ranks != request.size) extension = {.ranks = request.size};

@@ -19,8 +19,8 @@ namespace ringrt::live {
 
 class JoinListener {
   public:
-    // `layout`: as in JoinRequest.
-    JoinListener(std::string directory, uint64_t layout);
+    // `layout`, `settings`: as in JoinRequest.
+    JoinListener(std::string directory, uint64_t layout, uint32_t settings);
     ~JoinListener();  // closes all connections, so that waiting ranks see that the base is gone
     JoinListener(const JoinListener &) = delete;
     JoinListener &operator=(const JoinListener &) = delete;
@@ -58,6 +58,7 @@ class JoinListener {
 
     const std::string directory_;
     const uint64_t layout_;
+    const uint32_t settings_;
     RankContext self_;
     Fd listener_;
     Secret secret_{};

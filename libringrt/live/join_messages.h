@@ -11,13 +11,13 @@
 namespace ringrt::live {
 
 // Changes with these messages, with a vote (state_machine.h), and with how ranks form a level.
-inline constexpr uint32_t kJoinVersion = 3;
+inline constexpr uint32_t kJoinVersion = 4;
 
 struct JoinRequest {
     uint32_t version = kJoinVersion;
     uint32_t rank = 0, size = 0;  // within the extension
-    uint32_t zero = 0;
-    uint64_t job = 0;     // the extension's own job
+    uint32_t settings = 0;        // of the environment, in common (Resizer::settings())
+    uint64_t job = 0;             // the extension's own job
     uint64_t layout = 0;  // hash of registered buffers, batch and seed: must equal the base's
 };
 

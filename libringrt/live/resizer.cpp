@@ -238,6 +238,7 @@ Status Resizer::meet(Position &position) {
 Status Resizer::join(Position &position) {
     const JoinRequest request{.rank = static_cast<uint32_t>(options_.rank),
                               .size = static_cast<uint32_t>(options_.size),
+                              .settings = settings(),
                               .job = options_.job,
                               .layout = options_.layout()};
     // A base that ran a moment ago answers soon, or is gone for good.

@@ -37,6 +37,7 @@ struct ResizerOptions {
     std::function<int()> gpu;        // that a rank outside is going to use; -1: none, or not known
     std::function<uint32_t()> keep;  // the ranks that the base is asked to keep; 0: no order
     uint32_t copy_steps = 0;         // from one copy of the ranks' rows to the next; 0: none
+    bool save_inline = false;
     int spares = 0;  // communicators that the program's handles take; the same at all ranks
 };
 
@@ -109,6 +110,7 @@ class Resizer {
     [[nodiscard]] Level &present_level() { return above_.empty() ? lowest_ : above_.back(); }
     [[nodiscard]] CommunicatorConfig config(std::string file, int rank, int size) const;
     [[nodiscard]] uint32_t order() const;
+    [[nodiscard]] uint32_t settings() const;
     void tell(const std::string &line);  // once, until ranks have joined
     [[nodiscard]] bool listens();        // on rank 0 of the base
     void shrink();

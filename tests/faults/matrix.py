@@ -111,7 +111,7 @@ ROWS = [
         tests={path: () for path in ("tests/unit/live/test_join", "tests/unit/live/test_live_model", "tests/unit/controller/test_base_shrink", "tests/unit/controller/test_extension",
                                      "tests/unit/controller/test_live_resize", "tests/multiproc/test_live", "tests/multiproc/test_live_copies",
                                      "tests/multiproc/test_live_gradients", "tests/multiproc/test_live_nccl", "tests/multiproc/test_live_nodes",
-                                     "tests/multiproc/test_live_rows", "tests/multiproc/test_live_scarce", "tests/multiproc/test_live_state",
+                                     "tests/multiproc/test_live_rows", "tests/multiproc/test_live_scarce", "tests/multiproc/test_live_settings", "tests/multiproc/test_live_state",
                                      "tests/multiproc/test_state_chunks")}),
     Row("F56", "resizing in place at random, for half an hour", scripts=("tests/faults/live_soak --steps 12000 --trainings 5 --every 8 --seed 7",), long=True),
     Row("F57", "slurmctld killed in each state of a pause; the controller removed meanwhile", cases=("pause_killed", "pause_many", "pause_removed", "pause_lease")),

@@ -27,6 +27,7 @@ multiproc_tests = \
 	tests/multiproc/test_live_nodes \
 	tests/multiproc/test_live_rows \
 	tests/multiproc/test_live_scarce \
+	tests/multiproc/test_live_settings \
 	tests/multiproc/test_live_state \
 	tests/multiproc/test_orders \
 	tests/multiproc/test_save_memory \
@@ -152,6 +153,10 @@ tests_multiproc_test_live_rows_SOURCES = tests/multiproc/test_live_rows.cpp test
 	tests/support/message_fault.h $(live_headers)
 tests_multiproc_test_live_rows_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_multiproc_test_live_rows_LDADD = libringrt.la $(CHECK_LIBS)
+
+tests_multiproc_test_live_settings_SOURCES = tests/multiproc/test_live_settings.cpp $(live_headers)
+tests_multiproc_test_live_settings_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_multiproc_test_live_settings_LDADD = libringrt.la $(CHECK_LIBS)
 
 tests_multiproc_test_live_scarce_SOURCES = tests/multiproc/test_live_scarce.cpp tests/support/scarce.h \
 	$(live_headers)

@@ -146,6 +146,8 @@ class LiveTraining {
     // copied to and from it after each step and after each restore.
     std::function<void *(int job, ringrt_t *rt, std::vector<float> &)> registered =
         [](int, ringrt_t *, std::vector<float> &vector) { return vector.data(); };
+    // Called last before ringrt_init(), for variables that only some jobs have.
+    std::function<void(int job)> environment = [](int) {};
     // Called before the first restore.
     std::function<void(int job, ringrt_t *rt)> prepare = [](int, ringrt_t *) {};
     // How the ranks sum `g` in a step.
@@ -235,6 +237,7 @@ class LiveTraining {
         setenv("RINGRT_NODE", node.c_str(), 1);
         if (job == 0 && !channel.empty()) setenv("RINGRT_CHANNEL", channel.c_str(), 1);
         if (job > 0) setenv("RINGRT_EXTENDS", "1000", 1);
+        environment(job);
     }
     [[nodiscard]] uint64_t last_step() const { return board_->stop_at; }
     void note_step(int job, int rank, int size, uint64_t step) {

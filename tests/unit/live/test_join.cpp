@@ -12,10 +12,11 @@ using namespace ringrt::test;
 namespace {
 
 constexpr uint64_t kLayout = 42;
+constexpr uint32_t kSettings = 7;
 
 struct Base {
     TemporaryDirectory directory;
-    JoinListener listener{directory.path, kLayout};
+    JoinListener listener{directory.path, kLayout, kSettings};
     Base() { ck_assert(listener.start().ok()); }
 
     void ask(JoinConnection &rank, const JoinRequest &request) const {
@@ -48,7 +49,7 @@ struct Base {
 };
 
 JoinRequest request(uint64_t job, uint32_t rank, uint32_t size) {
-    return {.rank = rank, .size = size, .job = job, .layout = kLayout};
+    return {.rank = rank, .size = size, .settings = kSettings, .job = job, .layout = kLayout};
 }
 
 }  // namespace
@@ -67,6 +68,13 @@ TEST(an_extension_of_another_program_is_refused) {
     JoinRequest other = request(7, 0, 1);
     other.layout = kLayout + 1;
     base.expect_refused(other, "other buffers or gradients");
+}
+
+TEST(an_extension_with_other_settings_is_refused) {
+    Base base;
+    JoinRequest other = request(7, 0, 1);
+    other.settings = kSettings + 1;
+    base.expect_refused(other, "another RINGRT_ORDER, RINGRT_ALGORITHM, RINGRT_GPU");
 }
 
 // The lower job first, then the other one, also if the first has gone.
