@@ -169,6 +169,7 @@ struct JobRecord {
     std::vector<int> excluded_nodes;      // indices into nodes; without the lent ones
     std::vector<int> lent_exclusions;     // lent excluded nodes (lent_exclusions.h)
     bool has_node_list = false;           // it requests specific nodes
+    bool has_reservation = false;         // it runs in a reservation of Slurm, which may end
     uint64_t constraints = 0;             // checksum of account, QOS, features, nodes, reservation
     std::optional<int64_t> time_limit_s;  // none: unlimited
     std::optional<End> end;               // of a finished job

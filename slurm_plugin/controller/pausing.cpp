@@ -43,7 +43,8 @@ Action renew(const MalleableJob &job, const PassContext &pass) {
 bool may_pause(const MalleableJob &job, const Options &options) {
     const bool is_allowed =
         options.pause == Pausing::all || (options.pause == Pausing::asked && job.intent.pause);
-    return is_allowed && options.pause_longest_s > 0 && !keeps_array_slot(job);
+    return is_allowed && options.pause_longest_s > 0 && !keeps_array_slot(job) &&
+           !job.record->has_reservation;
 }
 
 int kept_from_rigid(const MalleableJob &job, const Options &options) {

@@ -250,6 +250,7 @@ JobRecord job_record(const slurm_job_info_t &job, std::span<const NodeRecord> no
     if (record.phase == JobPhase::pending) record.gpus_of_types = gpus_of_types(job);
     add_shares(job, record);
     record.features = bounded_text(job.features, kNameBytesMax);
+    record.has_reservation = job.resv_name != nullptr && *job.resv_name != '\0';
     for_each_node(job.exc_node_inx, nodes.size(), [&](std::size_t node) {
         record.excluded_nodes.push_back(static_cast<int>(node));
     });

@@ -3,6 +3,7 @@
 // away. The policy of these tests gives all to the newest job (last_first.cpp).
 #include "slurm_plugin/controller/pausing.h"
 #include "slurm_plugin/records/flag.h"
+#include "tests/support/agreeing.h"
 #include "tests/support/check.h"
 #include "tests/support/world.h"
 
@@ -80,6 +81,18 @@ TEST(only_a_job_that_may_be_paused_is) {
     expect_all_finish(two.world, 1500, "asked");
 }
 
+TEST(a_job_that_might_lose_its_right_to_run_is_not_paused) {
+    JobRecord record{.id = 1, .phase = JobPhase::running, .gpus_requested = 1};
+    const Options options = pausing_options();
+    const MalleableJob job{.record = &record, .intent = {.pause = true}, .stage = Stage::running};
+    ck_assert(may_pause(job, options));
+    record.has_reservation = true;
+    ck_assert(!may_pause(job, options));
+    record.has_reservation = false;
+    record.array_at_limit = true;  // the next task would take its place
+    ck_assert(!may_pause(job, options));
+}
+
 // The start time is renewed in time, also if nothing else changes for long.
 TEST(a_pause_lasts_longer_than_its_lease) {
     Options options = pausing_options();
@@ -96,6 +109,49 @@ TEST(a_pause_lasts_longer_than_its_lease) {
     ck_assert_int_eq(world.cluster.job(two.first).gpus_requested, 1);
     expect_all_finish(world, 3000, "renewal");
     ck_assert_double_eq(world.cluster.lost_steps(two.first), 0);
+}
+
+namespace {
+
+// Nothing changes, and the cluster says so: a pass that would find the same is skipped.
+class StillCluster final : public Agreeing {
+  public:
+    explicit StillCluster(double now_s) {
+        seen.version = 1;
+        seen.nodes.push_back({.name = "n0", .gpus = 1});
+        ringrt::records::Intent intent{.state = IntentState::running, .gpus = 1, .run = 0};
+        seen.jobs.push_back({.id = 1, .phase = JobPhase::pending, .restarts = 1});
+        seen.jobs.push_back({.id = 2, .phase = JobPhase::running, .start_s = now_s});
+        seen.jobs[1].gpus_on_node = {{0, 1}};
+        for (JobRecord &job : seen.jobs) job.gpus_requested = 1;
+        set_intent(seen.jobs[1], intent);
+        intent.state = IntentState::paused;
+        intent.target = intent.run = 1;
+        intent.since_s = now_s;
+        intent.begin_s = static_cast<int64_t>(now_s + kPauseLease_s);
+        set_intent(seen.jobs[0], intent);
+        seen.jobs[0].begin_s = now_s + kPauseLease_s;
+    }
+    RpcStatus update_pending(uint32_t, const PendingUpdate &update) override {
+        renewed_to_s = update.begin_s.value_or(0);
+        return RpcStatus::ok;
+    }
+    void write(const Event &) override {}
+    double renewed_to_s = 0;
+};
+
+}  // namespace
+
+TEST(a_start_time_is_renewed_although_nothing_changes) {
+    constexpr double kBegin_s = 1763721600;
+    StillCluster cluster(kBegin_s);
+    Options options = pausing_options();
+    options.interval_s = 86400;
+    Controller controller(cluster, cluster, options);
+    for (double now_s = kBegin_s; now_s < kBegin_s + 290; ++now_s) controller.pass(now_s);
+    ck_assert_double_eq(cluster.renewed_to_s, 0);
+    for (double now_s = kBegin_s + 290; now_s < kBegin_s + 310; ++now_s) controller.pass(now_s);
+    ck_assert_double_gt(cluster.renewed_to_s, kBegin_s + 890);
 }
 
 // Nobody renews the start time: Slurm starts the job with its MIN.
