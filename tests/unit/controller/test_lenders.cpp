@@ -62,7 +62,9 @@ struct Site {
     // The jobs that are to give GPUs back.
     [[nodiscard]] Plan plan(Pausing pause) const {
         const Options options{.mode = Mode::act, .pause = pause};
-        return decide(seen, malleable_jobs(seen, options), {}, options);
+        std::vector<MalleableJob> jobs = malleable_jobs(seen, options);
+        for (MalleableJob &job : jobs) job.may_move = job.stage == Stage::running;
+        return decide(seen, jobs, {}, options);
     }
     [[nodiscard]] Ids giving() const {
         Options options;
@@ -257,14 +259,18 @@ TEST(jobs_shrink_before_any_pauses) {
 // Two jobs of two GPUs on two nodes of four, and a rigid job that needs a whole node: the job that
 // may not be paused does not move onto the GPUs of the other one.
 TEST(a_paused_jobs_place_is_no_place_for_another) {
-    Site site({4, 4});
-    site.malleable(2, 2, {{0, 2}});
-    site.malleable(2, 2, {{1, 2}});
-    site.add(2, {{1, 2}});
-    site.seen.jobs[1].intent->pause = true;
-    site.waits(4, 1);
-    const Plan plan = site.plan(Pausing::asked);
-    ck_assert_uint_eq(plan.targets.at(0).moves_for, 0);
+    for (const bool is_there : {false, true}) {
+        Site site({4, 4});
+        site.malleable(2, 2, {{0, 2}});
+        site.add(2, {{1, 2}});
+        site.waits(4, 1);
+        if (is_there) {
+            site.malleable(2, 2, {{1, 2}});
+            site.seen.jobs.back().intent->pause = true;
+        }
+        const Plan plan = site.plan(Pausing::asked);
+        ck_assert_uint_eq(plan.targets.at(0).moves_for, is_there ? 0 : 3);
+    }
 }
 
 // A job of MIN needs half of its GPUs of a node that is powered down, and half of one that another

@@ -132,6 +132,10 @@ class StillCluster final : public Agreeing {
         set_intent(seen.jobs[0], intent);
         seen.jobs[0].begin_s = now_s + kPauseLease_s;
     }
+    RpcStatus write_intent(uint32_t id, const std::string &text, const Settings &) override {
+        set_intent(seen.jobs.at(id - 1), ringrt::records::parse_intent(text).value());
+        return RpcStatus::ok;
+    }
     RpcStatus update_pending(uint32_t, const PendingUpdate &update) override {
         renewed_to_s = update.begin_s.value_or(0);
         return RpcStatus::ok;
