@@ -34,3 +34,15 @@ for i in 0 2; do
 done
 task 1
 has_starts 1 && is_state "$job" CANCELLED || fail "the cancelled task is $(state_of "$job")"
+clear_jobs
+
+# A task that left would lose its place to the next task of an array that runs one at a time.
+start_job single --malleable=4:16 --malleable-pause --array=0-1%1 -- 100000 100
+array=$job all=$directory
+task 0
+wait_for 60 "start of the first task" runs_with "$job" 16
+wait_for 20 "steps" has_steps 5
+submit_short 5
+sleep 6
+is_state "$job" RUNNING && is_state "$short" PENDING && has_starts 1 || fail "a task of a full array left its place"
+check_steps

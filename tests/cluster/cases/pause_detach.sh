@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# ringstat detach and mode: observe with a paused job: it is released at once, and starts when there is room. In mode
-# observe no job is paused.
+# ringstat detach releases a paused job at once, and it starts when there is room. With mode: observe and mode: off no
+# job is paused, and Slurm starts one that was when its start time has come.
 # seconds: 300
 . "$here/pause.sh"
 ringstat=$(dirname "$plugins")/ringstat
@@ -19,18 +19,21 @@ wait_for 30 "steps" has_steps $(($(steps_done) + 5))
 check_steps
 clear_jobs
 
-set_yaml "$(cat "$work/malleable.yaml")"
-start_training observed -- 100000 100
-pause_for 600
-set_yaml "$(sed 's/mode: act/mode: observe/' "$work/malleable.yaml")"
-sleep 3
-is_state "$job" PENDING || fail "it is $(state_of "$job")"
-timeout 10 scontrol update jobid="$job" starttime=now
-timeout 10 scancel "$short"
-wait_for 60 "start with MIN: the controller only observes" runs_with "$job" 4
-before=$(starts)
-submit_short 5
-wait_for 20 "the short job" is_state "$short" PENDING
-sleep 6
-is_state "$job" RUNNING && has_starts "$before" || fail "paused in mode observe"
-check_steps
+for mode in observe off; do
+    set_yaml "$(cat "$work/malleable.yaml")"
+    start_training "$mode" -- 100000 100
+    pause_for 600
+    set_yaml "$(sed "s/mode: act/mode: $mode/" "$work/malleable.yaml")"
+    sleep 3
+    is_state "$job" PENDING || fail "with mode: $mode it is $(state_of "$job")"
+    timeout 10 scontrol update jobid="$job" starttime=now
+    timeout 10 scancel "$short"
+    wait_for 60 "start with MIN, with mode: $mode" runs_with "$job" 4
+    before=$(starts)
+    submit_short 5
+    wait_for 20 "the short job" is_state "$short" PENDING
+    sleep 6
+    is_state "$job" RUNNING && has_starts "$before" || fail "paused with mode: $mode"
+    check_steps
+    clear_jobs
+done
