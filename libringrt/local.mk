@@ -34,7 +34,7 @@ lib_LTLIBRARIES += libringrt.la
 libringrt_la_SOURCES =
 nodist_EXTRA_libringrt_la_SOURCES = libringrt/none.cpp # linked as C++
 libringrt_la_LIBADD = libapi.la libruntime.la libgradients.la libcollective.la libbase.la
-libringrt_la_LDFLAGS = -version-info 0:0:0 $(NO_UNDEFINED) -Wl,--version-script=$(top_srcdir)/libringrt/ringrt.map
+libringrt_la_LDFLAGS = -version-info 1:0:0 $(NO_UNDEFINED) -Wl,--version-script=$(top_srcdir)/libringrt/ringrt.map
 EXTRA_libringrt_la_DEPENDENCIES = libringrt/ringrt.map
 EXTRA_DIST += libringrt/ringrt.map
 include_HEADERS += libringrt/ringrt.h libringrt/ringrt_checkpoint.h libringrt/ringrt_comm.h libringrt/ringrt_job.h \

@@ -60,12 +60,14 @@
 extern "C" {
 #endif
 
-#define RINGRT_VERSION_MAJOR 0
-#define RINGRT_VERSION_MINOR 1
+#define RINGRT_VERSION_MAJOR 1
+#define RINGRT_VERSION_MINOR 0
 #define RINGRT_VERSION (1000 * RINGRT_VERSION_MAJOR + RINGRT_VERSION_MINOR)
 
-/* RINGRT_VERSION of the loaded library, which may be newer than this header. From 1.0 on enumerators keep their values,
- * and structs without a struct_size their members; a struct with one may get more at its end. */
+/* RINGRT_VERSION of the loaded library, which may be newer than this header. Within a major version, which is the
+ * library's soname, enumerators keep their values and get new ones at the end, structs without a struct_size keep their
+ * members, and a struct with one may get more at its end. A program runs with any later minor version; with an earlier
+ * one it is refused where it uses what is newer. */
 RINGRT_API int ringrt_version(void);
 
 typedef enum ringrt_status {

@@ -12,7 +12,7 @@ EXTRA_DIST += \
 	$(packaging)/make-deb $(packaging)/make-rpm $(packaging)/slurm-version $(packaging)/ringrt.spec \
 	$(packaging)/debian/control $(packaging)/debian/copyright $(packaging)/debian/rules \
 	$(packaging)/debian/source/format $(packaging)/debian/source/lintian-overrides \
-	$(packaging)/debian/libringrt-dev.install $(packaging)/debian/libringrt0.install \
+	$(packaging)/debian/libringrt-dev.install $(packaging)/debian/libringrt1.install \
 	$(packaging)/debian/ringrt-common.install \
 	$(packaging)/debian/ringrt-slurm-controller.install \
 	$(packaging)/debian/ringrt-slurm-node.install \

@@ -200,7 +200,7 @@ def candidates() -> list[str]:
     if named:
         return [named]
     bundled = os.path.join(os.path.dirname(__file__), "lib", "libringrt.so")
-    return ([bundled] if os.path.exists(bundled) else []) + ["libringrt.so.0", "libringrt.so"]
+    return ([bundled] if os.path.exists(bundled) else []) + ["libringrt.so.1", "libringrt.so"]
 
 
 def _open() -> ctypes.CDLL:

@@ -6,7 +6,7 @@
 namespace ringrt::check {
 namespace {
 
-constexpr char kLibrary[] = "libringrt.so.0";
+constexpr char kLibrary[] = "libringrt.so.1";
 
 // Searches as the dynamic loader does.
 void check_library(std::vector<Finding> &out) {
