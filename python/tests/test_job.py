@@ -159,11 +159,17 @@ class CommunicatorTest(unittest.TestCase):
             with self.assertRaises(ringrt.InvalidArgument):
                 closed()
 
+    def test_it_sums_integers_of_every_format(self):
+        for kind in "bBiIlLqQ":
+            data = memoryview(bytearray(b"\xff" * 16)).cast(kind)
+            self.comm.sum(data)
+            self.assertEqual(data.tobytes(), b"\xff" * 16)
+
     def test_what_it_cannot_sum_is_an_exception(self):
         with self.assertRaisesRegex(ValueError, "can be written"):
             self.comm.sum(b"abc")
-        with self.assertRaisesRegex(TypeError, "no elements of format 'Q'"):
-            self.comm.sum(memoryview(bytearray(8)).cast("Q"))
+        with self.assertRaisesRegex(TypeError, "no elements of format 'H'"):
+            self.comm.sum(memoryview(bytearray(8)).cast("H"))
         with self.assertRaisesRegex(ValueError, "contiguous"):
             self.comm.sum(memoryview(bytearray(8))[::2])
 
