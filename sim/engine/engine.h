@@ -35,7 +35,7 @@ struct SimOptions {
     double restart_s = 30;   // GPUs are idle this long at a stop and restart; a job may override it
     double start_s = 30;     // the same at a first start
     double interval_s = 60;  // decisions at multiples of this; 0: at each arrival and finish
-    bool pause = false;           // malleable jobs may be paused
+    bool pause = false;      // malleable jobs may be paused
     bool whole_restarts = false;  // a restarting job is not resized again, as in the plugin
     double telemetry_s = 30;      // between two reports of a job to the plugin; 0: none
     Knowledge knowledge = Knowledge::oracle;

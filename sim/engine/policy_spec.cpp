@@ -5,8 +5,8 @@
 #include <charconv>
 
 #include "sim/workload/csv.h"
-#include "slurm_plugin/policy/doubling.h"
 #include "slurm_plugin/policy/engine/knapsack.h"
+#include "slurm_plugin/policy/pausing.h"
 
 namespace ringrt::sim {
 namespace {

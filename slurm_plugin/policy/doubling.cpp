@@ -123,8 +123,7 @@ constexpr Policy kPolicies[] = {
      "the most speed-up per GPU, short jobs somewhat before long ones", kValueParams,
      GainRule::short_first},
     {"doubling-hull", decide_doubling_fast,
-     "absolute, over any 2^k at once: escapes a first doubling that loses", kValueParams,
-     GainRule::hull},
+     "absolute over any 2^k at once: escapes a doubling that loses", kValueParams, GainRule::hull},
 };
 
 }  // namespace
@@ -143,11 +142,6 @@ std::vector<Allotment> decide_doubling(std::span<const Job> jobs, const Capacity
     if (options.gain != GainRule::absolute)
         improve_with_knapsack(table, capacity, nodes, options, best);
     return allotments(table, best.levels, capacity, present_fits, options);
-}
-
-std::vector<Allotment> decide_doubling_and_pause(std::span<const Job> jobs,
-                                                 const Capacity &capacity, const Options &options) {
-    return decide_with_pauses(decide_doubling_fast, jobs, capacity, options);
 }
 
 extern const PolicyList doubling_policies;  // for policies.mk

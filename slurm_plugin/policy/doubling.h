@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The reference implementation of the doubling heuristic, in O(jobs²): the oracle of the tests.
-// slurmctld runs engine/fast_doubling.h, which makes the same decisions.
+// slurmctld runs engine/fast_doubling.h, which makes the same decisions, and pauses jobs
+// (pausing.h).
 #pragma once
 
 #include <span>
@@ -13,10 +14,5 @@ namespace ringrt::policy {
 [[nodiscard]] std::vector<Allotment> decide_doubling(std::span<const Job> jobs,
                                                      const Capacity &capacity,
                                                      const Options &options);
-
-// What slurmctld runs: the fast version, with pauses (pausing.h).
-[[nodiscard]] std::vector<Allotment> decide_doubling_and_pause(std::span<const Job> jobs,
-                                                               const Capacity &capacity,
-                                                               const Options &options);
 
 }  // namespace ringrt::policy

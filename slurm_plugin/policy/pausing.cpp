@@ -7,6 +7,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "slurm_plugin/policy/engine/fast_doubling.h"
 #include "slurm_plugin/policy/engine/greedy.h"
 #include "slurm_plugin/policy/value.h"
 
@@ -337,6 +338,11 @@ std::vector<Allotment> decide_with_pauses(Decide decide, std::span<const Job> jo
     if (!values_none || std::ranges::none_of(jobs, can_have_none))
         return decide(jobs, capacity, options);
     return Chooser(decide, jobs, capacity, options).choose();
+}
+
+std::vector<Allotment> decide_doubling_and_pause(std::span<const Job> jobs,
+                                                 const Capacity &capacity, const Options &options) {
+    return decide_with_pauses(decide_doubling_fast, jobs, capacity, options);
 }
 
 }  // namespace ringrt::policy

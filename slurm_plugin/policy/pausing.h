@@ -34,4 +34,9 @@ namespace ringrt::policy {
                                                         const Capacity &capacity,
                                                         const Options &options);
 
+// Doubling with pauses (engine/fast_doubling.h): what slurmctld runs.
+[[nodiscard]] std::vector<Allotment> decide_doubling_and_pause(std::span<const Job> jobs,
+                                                               const Capacity &capacity,
+                                                               const Options &options);
+
 }  // namespace ringrt::policy

@@ -8,8 +8,8 @@
 #include <random>
 
 #include "sim/engine/processor_time.h"
-#include "slurm_plugin/policy/doubling.h"
 #include "slurm_plugin/policy/engine/packing.h"
+#include "slurm_plugin/policy/pausing.h"
 #include "tools/ringsim/commands.h"
 
 namespace ringrt::sim {
