@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sim/engine/engine.h"
+#include "sim/engine/gradients.h"
 #include "tests/support/check.h"
 
 using namespace ringrt::sim;
@@ -232,6 +233,17 @@ TEST(a_job_that_learns_alone_expects_work_by_its_speed_and_age) {
             ck_assert_double_eq_tol(seconds, 3000, 1);
         }
     }
+}
+
+TEST(beyond_the_measured_batches_the_nearest_gradient_holds) {
+    Gradients gradients;
+    gradients.note(3, 8, {.square = 1, .variance = 4});
+    gradients.note(3, 16, {.square = 2, .variance = 6});
+    const Gradient other{.square = 9, .variance = 9};
+    ck_assert_double_eq(gradients.at(3, 4, other).square, 1);
+    ck_assert_double_eq(gradients.at(3, 12, other).variance, 5);
+    ck_assert_double_eq(gradients.at(3, 99, other).square, 2);
+    ck_assert_double_eq(gradients.at(4, 8, other).square, 9);
 }
 
 // A job extrapolates from the noise at its own batch, unless another measured it at a larger one.
