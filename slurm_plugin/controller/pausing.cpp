@@ -47,6 +47,12 @@ bool may_pause(const MalleableJob &job, const Options &options) {
            !job.record->has_reservation;
 }
 
+bool may_pause_now(const MalleableJob &job, double now_s, const Options &options) {
+    const bool has_run =
+        is_waiting(job.stage) || age_s(job.intent.since_s, now_s) >= options.min_resize_interval_s;
+    return may_pause(job, options) && has_run;
+}
+
 int kept_from_rigid(const MalleableJob &job, const Options &options) {
     return may_pause(job, options) ? 0 : job.intent.gpus_min;
 }

@@ -15,6 +15,9 @@ namespace ringrt::controller {
 inline constexpr double kPauseLease_s = 600;
 
 [[nodiscard]] bool may_pause(const MalleableJob &job, const Options &options);
+// Also for a pending job, a job has run for min_resize_interval_s first: otherwise two jobs that
+// have reported nothing yet could pause each other in turns.
+[[nodiscard]] bool may_pause_now(const MalleableJob &job, double now_s, const Options &options);
 
 // How many of its GPUs pending rigid jobs leave it: MIN, or 0 if it may be paused.
 [[nodiscard]] int kept_from_rigid(const MalleableJob &job, const Options &options);

@@ -71,7 +71,7 @@ policy::Job policy_job(const MalleableJob &malleable, const JobTracker &tracker,
                     .gpus_max = malleable.intent.gpus_max,
                     .submit_s = record.submit_s,
                     .priority = record.priority};
-    job.may_pause = may_pause(malleable, options);
+    job.may_pause = may_pause_now(malleable, now_s, options);
     job.paused = gave_up_its_place(malleable, now_s, options);
     if (tracker.ceiling.holds(now_s)) job.gpus_cap = tracker.ceiling.gpus();
     add_telemetry(malleable, tracker.application, options, job);

@@ -93,6 +93,21 @@ TEST(a_job_that_might_lose_its_right_to_run_is_not_paused) {
     ck_assert(!may_pause(job, options));
 }
 
+// Otherwise two jobs that have reported nothing yet could pause each other in turns.
+TEST(a_job_runs_for_a_while_before_it_is_paused) {
+    Options options = pausing_options();
+    options.min_resize_interval_s = 60;
+    World world({4, 4}, options);
+    world.cluster.may_pause = true;
+    const uint32_t first = world.cluster.submit_malleable(1, 8, {.steps = 2000, .telemetry_s = 1});
+    world.run(10);
+    world.cluster.submit_malleable(1, 8, {.steps = 400, .telemetry_s = 1});
+    world.run(40);
+    ck_assert_msg(!is_paused(world, first), "%s", world.cluster.story().c_str());
+    expect_paused(world, first);
+    expect_all_finish(world, 5000, "a while");
+}
+
 // The start time is renewed in time, also if nothing else changes for long.
 TEST(a_pause_lasts_longer_than_its_lease) {
     Options options = pausing_options();
