@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How rank 0 of a base answers ranks that ask to join: real connections, without communicators.
+#include <unistd.h>
+
 #include "libringrt/live/join_listener.h"
 #include "libringrt/live/join_request.h"
 #include "tests/support/check.h"
