@@ -19,14 +19,14 @@ sleep 3
 # ---- as few as possible ------------------------------------------------------------------------------
 guest=$(rigid 1 8)
 wait_for 60 "start of a rigid job of one GPU" is_state "$guest" RUNNING
-are_paused 1 || fail "$(paused_now) trainings are paused for one GPU"
+wait_for 10 "pause of one training" are_paused 1
 wait_for 60 "end of the rigid job" is_state "$guest" COMPLETED
 wait_for 60 "run of all trainings" all_run
 [ "$(count paused)" = 1 ] || fail "$(count paused) pauses for a job of one GPU"
 sleep 3
 guest=$(rigid 8 8 -N2)
 wait_for 60 "start of a rigid job of two nodes" is_state "$guest" RUNNING
-are_paused 2 || fail "$(paused_now) trainings are paused for two nodes"
+wait_for 10 "pause of two trainings" are_paused 2
 wait_for 60 "run of all trainings" all_run
 [ "$(count paused)" = 3 ] || fail "$(($(count paused) - 1)) pauses for a job of two nodes"
 each_check
