@@ -39,7 +39,7 @@ def headers():
 def fields_of(struct_end):
     """The names of a struct's fields, in their order."""
     body = re.search(r"\{([^{}]*)\}\s*" + struct_end + ";", headers()).group(1)
-    return [re.sub(r".*[ *]", "", one.strip()) for line in body.split(";") if line.strip()
+    return [re.sub(r".*[ *]|\[\d+\]", "", one.strip()) for line in body.split(";") if line.strip()
             for one in line.split(",")]
 
 

@@ -69,8 +69,8 @@ void add_policy_params(std::vector<Row> &rows) {
 
 void add_pause_rows(std::vector<Row> &table) {
     table.push_back(choice("pause", &Options::pause, "asked|never|all",
-                           "Which running jobs may be paused: those submitted with "
-                           "--malleable-pause, none, or all malleable jobs"));
+                           "Which running jobs may be paused: those whose users ask "
+                           "for it, none, or all malleable jobs"));
     table.push_back(seconds("pause_longest_s", &Options::pause_longest_s, 0, 604800,
                             "Time after which a paused job takes its place among the pending jobs "
                             "again"));

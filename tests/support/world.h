@@ -29,6 +29,7 @@ inline controller::Options pausing_options() {
     controller::Options options = quick_options();
     options.policy = "last-first";
     options.pause = controller::Pausing::all;
+    options.min_resize_interval_s = 1;
     return options;
 }
 
