@@ -169,11 +169,11 @@ void note_room_coming(const std::vector<MalleableJob> &jobs, Plan &plan) {
     }
 }
 
-std::set<uint32_t> ids_that_may_pause(const std::vector<MalleableJob> &jobs,
+std::set<uint32_t> ids_that_may_pause(const std::vector<MalleableJob> &jobs, double now_s,
                                       const Options &options) {
     std::set<uint32_t> ids;
     for (const MalleableJob &job : jobs)
-        if (may_pause(job, options)) ids.insert(job.record->id);
+        if (may_pause_now(job, now_s, options)) ids.insert(job.record->id);
     return ids;
 }
 
@@ -181,7 +181,7 @@ std::set<uint32_t> ids_that_may_pause(const std::vector<MalleableJob> &jobs,
 
 Plan decide(const Observation &observation, const std::vector<MalleableJob> &jobs,
             const std::map<uint32_t, JobTracker> &trackers, const Options &options) {
-    NodeRoom node_room(observation, ids_that_may_pause(jobs, options));
+    NodeRoom node_room(observation, ids_that_may_pause(jobs, observation.now_s, options));
     Plan out{.pools = make_pools(observation, jobs, node_room, options),
              .targets = std::vector<Target>(jobs.size())};
     const policy::Policy *policy = policy::find_policy(options.policy);

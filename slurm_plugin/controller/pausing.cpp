@@ -53,8 +53,8 @@ bool may_pause_now(const MalleableJob &job, double now_s, const Options &options
     return may_pause(job, options) && has_run;
 }
 
-int kept_from_rigid(const MalleableJob &job, const Options &options) {
-    return may_pause(job, options) ? 0 : job.intent.gpus_min;
+int kept_from_rigid(const MalleableJob &job, double now_s, const Options &options) {
+    return may_pause_now(job, now_s, options) ? 0 : job.intent.gpus_min;
 }
 
 bool gave_up_its_place(const MalleableJob &job, double now_s, const Options &options) {

@@ -20,7 +20,7 @@ inline constexpr double kPauseLease_s = 600;
 [[nodiscard]] bool may_pause_now(const MalleableJob &job, double now_s, const Options &options);
 
 // How many of its GPUs pending rigid jobs leave it: MIN, or 0 if it may be paused.
-[[nodiscard]] int kept_from_rigid(const MalleableJob &job, const Options &options);
+[[nodiscard]] int kept_from_rigid(const MalleableJob &job, double now_s, const Options &options);
 
 // It has no place among the other pending jobs: it is about to be paused, or it is paused and not
 // for too long. The policy alone decides when it continues.

@@ -35,7 +35,7 @@ class RigidReservation {
             if (job.stage == Stage::suspended) {
                 (void)keep_min(job, job.record->gpus_requested);  // it can return nothing
             } else if (holds_gpus(job.stage)) {
-                const bool pauses = may_pause(job, options);
+                const bool pauses = may_pause_now(job, observation.now_s, options);
                 const std::vector<policy::NodeShare> min = keep_min(job, job.intent.gpus_min);
                 if (pauses) lend(min);
                 if (job.may_move && !pauses) movable_.push_back({index, &job, min});
@@ -177,7 +177,7 @@ class RigidReservation {
         }
         room_.lenders.remove(job);
         std::erase_if(movable_, [&](const Movable &one) { return one.malleable == &job; });
-        int min = kept_from_rigid(job, options_);
+        int min = kept_from_rigid(job, observation_.now_s, options_);
         for (const auto &[node, held] : job.record->gpus_on_node) {
             room_.subtract(node, held - std::min(held, min));
             min -= std::min(held, min);
