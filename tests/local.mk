@@ -60,7 +60,7 @@ CLEANFILES += grouping-grade.json grouping-resnet50.json grouping-vgg16.json
 
 # On a real Slurm cluster: as root, a few minutes; TAP
 EXTRA_DIST += doc/testing.md doc/contributing.md
-cluster_tests = tests/cluster/run tests/cluster/gaps tests/cluster/lib.sh tests/cluster/site.sh tests/cluster/below_script.sh tests/cluster/torch.sh tests/cluster/live.sh tests/cluster/live_torch.sh tests/cluster/pause.sh tests/cluster/plain_job.sh tests/cluster/cases tests/cluster/limits_random.sh
+cluster_tests = tests/cluster/run tests/cluster/gaps tests/cluster/lib.sh tests/cluster/site.sh tests/cluster/below_script.sh tests/cluster/torch.sh tests/cluster/live.sh tests/cluster/live_torch.sh tests/cluster/pause.sh tests/cluster/clock.sh tests/cluster/plain_job.sh tests/cluster/cases tests/cluster/limits_random.sh
 EXTRA_DIST += $(cluster_tests)
 check-cluster: all
 	RINGRT_PLUGIN_DIR=$(abs_builddir)/.libs $(srcdir)/tests/cluster/run $(CASES)

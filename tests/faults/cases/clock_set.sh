@@ -4,20 +4,8 @@
 # restarted (22.05.8), so that is done. It is set back before the first requeue: a slurmd refuses the steps of a job that
 # was requeued at a later time. A preloaded library sets the clock (tests/faults/set_clock.cpp).
 # seconds: 400
-clock=$plugins/set_clock.so
-[ -e "$clock" ] || { note "skipped: set_clock.so is not built (make set_clock.la)"; exit 77; }
-export RINGRT_CLOCK=$work/clock
-echo 0 >"$RINGRT_CLOCK"
-daemons=(slurmctld n1 n2 n3 n4)
-[ "$host" = plugin ] || daemons+=(ringrtd)
-restart() { # PRELOAD DAEMON...
-    local name preload=$1
-    shift
-    for name; do "$cluster" daemon "$dir" term "$name"; done
-    for name; do LD_PRELOAD=$preload "$cluster" daemon "$dir" start "$name"; done
-    wait_for 30 "answer from slurmctld" answers
-}
-trap 'scancel_all; restart "" "${daemons[@]}"' EXIT
+. "$here/clock.sh"
+trap put_back EXIT
 restart "$clock" "${daemons[@]}"
 start_job steady --malleable=1:8 -- 100000 100
 wait_for 60 "start" runs_with "$job" 8

@@ -4,21 +4,8 @@
 # (tests/faults/set_clock.cpp). slurmctld is restarted once meanwhile.
 # seconds: 300
 . "$here/pause.sh"
-clock=$plugins/set_clock.so
-[ -e "$clock" ] || { note "skipped: set_clock.so is not built (make set_clock.la)"; exit 77; }
-export RINGRT_CLOCK=$work/clock
-echo 0 >"$RINGRT_CLOCK"
-daemons=(slurmctld n1 n2 n3 n4)
-[ "$host" = plugin ] || daemons+=(ringrtd)
-restart() { # PRELOAD DAEMON...
-    local name preload=$1
-    shift
-    for name; do "$cluster" daemon "$dir" term "$name"; done
-    for name; do LD_PRELOAD=$preload "$cluster" daemon "$dir" start "$name"; done
-    wait_for 30 "answer from slurmctld" answers
-}
-# First the jobs end: a run that ends as the clock is set back drains its node ("Kill task failed").
-trap '(clear_jobs); restart "" "${daemons[@]}"' EXIT
+. "$here/clock.sh"
+trap put_back EXIT
 restart "$clock" "${daemons[@]}"
 now_s() { echo $(($(date +%s) + $(cat "$RINGRT_CLOCK"))); }
 # The start time is between half a lease and a whole one ahead of the daemons' clock.

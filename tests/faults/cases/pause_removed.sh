@@ -4,21 +4,11 @@
 # (tests/faults/set_clock.cpp). The other time an administrator sets the start time.
 # seconds: 400
 . "$here/pause.sh"
-clock=$plugins/set_clock.so
-[ -e "$clock" ] || { note "skipped: set_clock.so is not built (make set_clock.la)"; exit 77; }
-export RINGRT_CLOCK=$work/clock
-echo 0 >"$RINGRT_CLOCK"
-daemons=(slurmctld n1 n2 n3 n4)
+. "$here/clock.sh"
+daemons=(slurmctld n1 n2 n3 n4) # the controller goes away: ringrtd is not among them
 cp "$dir/slurm.conf" "$work/slurm.conf.before"
-restart() { # PRELOAD DAEMON...
-    local name preload=$1
-    shift
-    for name; do "$cluster" daemon "$dir" term "$name"; done
-    for name; do LD_PRELOAD=$preload "$cluster" daemon "$dir" start "$name"; done
-    wait_for 30 "answer from slurmctld" answers
-}
 put_back() {
-    (clear_jobs) # while the clock stands: a run that ends as it is set back drains its node ("Kill task failed")
+    (clear_jobs)
     cp "$work/slurm.conf.before" "$dir/slurm.conf"
     restart "" "${daemons[@]}"
 }
