@@ -2,7 +2,6 @@
 #include "slurm_plugin/controller/pausing.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "slurm_plugin/controller/lent_settings.h"
@@ -24,7 +23,7 @@ bool leaves_to_pause(const MalleableJob &job) {
     return job.is_resizing() && job.intent.state == IntentState::asked && job.intent.target == 0;
 }
 
-int64_t lease_end_s(double now_s) { return std::llround(std::floor(now_s + kPauseLease_s)); }
+int64_t lease_end_s(double now_s) { return static_cast<int64_t>(now_s + kPauseLease_s); }
 
 double renewal_s(const MalleableJob &job) {
     return static_cast<double>(job.intent.begin_s) - kPauseLease_s / 2;

@@ -333,9 +333,9 @@ std::vector<Allotment> Chooser::choose() const {
 
 std::vector<Allotment> decide_with_pauses(Decide decide, std::span<const Job> jobs,
                                           const Capacity &capacity, const Options &options) {
-    const bool values_none =
+    const bool zero_has_value =
         options.gain == GainRule::relative || options.gain == GainRule::short_first;
-    if (!values_none || std::ranges::none_of(jobs, can_have_none))
+    if (!zero_has_value || std::ranges::none_of(jobs, can_have_none))
         return decide(jobs, capacity, options);
     return Chooser(decide, jobs, capacity, options).choose();
 }

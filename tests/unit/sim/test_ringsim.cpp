@@ -233,6 +233,25 @@ TEST(a_whole_restart_is_not_cut_short) {
     }
 }
 
+// Four long jobs hold all GPUs, and four short ones arrive. With --pause nobody waits for long.
+TEST(pauses_let_short_jobs_start) {
+    std::string jobs = "JobID|JobName|Submit|ElapsedRaw|AllocTRES\n";
+    for (int i = 0; i < 8; ++i)
+        jobs += std::to_string(i) + (i < 4 ? "|long|0|90000" : "|short|1000|600") + "|gres/gpu=4\n";
+    const Workload workload = read_text("sacct.txt", jobs);
+    SimOptions options{.nodes = 1, .gpus_per_node = 4};
+    const auto latest_short_s = [&] {
+        const RunResult run = simulate(workload, parse_policy("doubling@oracle"), options);
+        double latest_s = 0;
+        for (std::size_t i = 4; i < 8; ++i) latest_s = std::max(latest_s, run.jobs[i].finish_s);
+        for (const JobResult &job : run.jobs) ck_assert_double_gt(job.finish_s, 0);
+        return latest_s;
+    };
+    ck_assert_double_gt(latest_short_s(), 50000);
+    options.pause = true;
+    ck_assert_double_lt(latest_short_s(), 10000);
+}
+
 TEST(restarts_spread_by_application) {
     Workload workload = read_text("sacct.txt",
                                   "JobID|JobName|Submit|ElapsedRaw|AllocTRES\n1|a|0|9|gres/gpu=1\n"
