@@ -22,6 +22,7 @@ libpolicy_la_SOURCES = $(policies:=.cpp) \
 	slurm_plugin/policy/engine/overcommit.cpp slurm_plugin/policy/engine/overcommit.h \
 	slurm_plugin/policy/engine/packing.cpp slurm_plugin/policy/engine/packing.h \
 	slurm_plugin/policy/engine/proposal.cpp slurm_plugin/policy/engine/proposal.h \
+	slurm_plugin/policy/engine/selection.cpp slurm_plugin/policy/engine/selection.h \
 	slurm_plugin/policy/engine/size_table.cpp slurm_plugin/policy/engine/size_table.h
 
 libbaselines_la_SOURCES = \
