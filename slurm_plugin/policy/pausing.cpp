@@ -46,6 +46,7 @@ class Chooser {
   private:
     template <class Runs>
     [[nodiscard]] Candidate candidate(Runs runs) const;
+    [[nodiscard]] bool leaves_idle_what_resumes(const Candidate &decision) const;
 
     Decide decide_;
     std::span<const Job> jobs_;
@@ -80,6 +81,16 @@ Candidate Chooser::candidate(Runs runs) const {
     return out;
 }
 
+// Whether a job stays paused although enough GPUs for its MIN would be idle.
+bool Chooser::leaves_idle_what_resumes(const Candidate &decision) const {
+    int idle = total_gpus(capacity_);
+    for (const Allotment &allotment : decision.allotments) idle -= allotment.gpus;
+    for (std::size_t i = 0; i < jobs_.size() && idle > 0; ++i)
+        if (jobs_[i].paused && decision.allotments[i].gpus == 0 && jobs_[i].gpus_min <= idle)
+            return true;
+    return false;
+}
+
 std::vector<Allotment> Chooser::choose() const {
     const auto runs_now = [&](std::size_t i) { return jobs_[i].gpus_now > 0; };
     const auto selected = [&](std::size_t i) { return selection_.runs(i); };
@@ -94,6 +105,9 @@ std::vector<Allotment> Chooser::choose() const {
     };
     if (pauses)
         take_if_no_worse(candidate([&](std::size_t i) { return runs_now(i) || selected(i); }));
+    if (leaves_idle_what_resumes(best))
+        take_if_no_worse(candidate(
+            [&](std::size_t i) { return best.allotments[i].gpus > 0 || jobs_[i].paused; }));
     const auto starts = std::ranges::count_if(jobs_, is_new);
     if (resumes && best.worth.started < starts) {
         Candidate other = candidate(runs_now);

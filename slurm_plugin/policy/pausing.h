@@ -12,7 +12,9 @@
 //
 // The policy also fits sizes to nodes, which 1 to 3 ignore. So the result is compared with the
 // decision that pauses no running job, and with the one that also resumes none: the first of them
-// that starts the most jobs, and among those has the highest value, is taken.
+// that starts the most jobs, and among those has the highest value, is taken. If enough GPUs for
+// the MIN of a paused job would stay idle, the decision that also resumes paused jobs is compared
+// with it.
 //
 // GPUs for rigid jobs: if a node has fewer GPUs than the MINs of its jobs, those of its jobs that
 // may be paused and gain the least per GPU are paused in any case.
@@ -27,7 +29,7 @@
 
 namespace ringrt::policy {
 
-// `decide` with pauses, in O(n log n) besides at most three calls of it. Without a job that may be
+// `decide` with pauses, in O(n log n) besides at most four calls of it. Without a job that may be
 // paused or was paused, it is `decide` alone. options.gain must be relative or short_first: under
 // the other rules 0 GPUs have no value, and no job is paused.
 [[nodiscard]] std::vector<Allotment> decide_with_pauses(Decide decide, std::span<const Job> jobs,

@@ -113,6 +113,23 @@ TEST(no_other_job_is_stopped_and_no_gpu_is_given_twice) {
     ck_assert_int_gt(resumed, 100);
 }
 
+// Job 1 would gain a little on 8 GPUs, which is more than job 2 is worth. But it gains too little
+// for a restart, so it stays at 4. Job 2 then resumes beside it.
+TEST(no_job_stays_paused_beside_idle_gpus) {
+    std::vector<Job> jobs{one_gpu_job(1, 4000, true), one_gpu_job(2, 4000, false)};
+    jobs[0].gpus_max = 8;
+    jobs[0].gpus_now = 4;
+    jobs[0].held = {{0, 4}};
+    jobs[0].restart_s = 60;
+    jobs[0].speed.t = {0, 0, 0, 0};
+    jobs[0].measured = {{1, 1000}, {2, 510}, {4, 260}, {8, 235}};
+    jobs[1].paused = true;
+    jobs[1].weight = 0.01;
+    expect_sizes(jobs, nodes(1, 8), {4, 1});
+    jobs[1].weight = 1;
+    expect_sizes(jobs, nodes(1, 8), {4, 1});
+}
+
 TEST(the_order_of_the_input_does_not_matter) {
     std::mt19937_64 random(3);
     for (int round = 0; round < 200; ++round) {
