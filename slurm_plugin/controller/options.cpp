@@ -120,16 +120,16 @@ std::vector<Row> all_rows() {
                 "Time after which a released job whose size is not free gets the largest size that "
                 "is free"),
         seconds("back_off_s", &Options::back_off_s, 1, 86400,
-                "Pause after a resize that was called off; it doubles each time, up to one day"),
+                "Wait after a resize that was called off; it doubles each time, up to one day"),
         seconds("grace_most_s", &Options::grace_most_s, 1, 86400,
                 "Upper limit of every job's grace time"),
         integer("resizes_in_flight", &Options::resizes_in_flight, 1, 1000,
                 "Most resizes under way at once, of all users and of each one"),
         integer("breaker_jobs", &Options::breaker_jobs, 1, 1000,
-                "Jobs of one user whose resizes must fail in a row to pause the resizes of this "
-                "user; as many users pause all"),
+                "Jobs of one user whose resizes must fail in a row to stop the resizes of this "
+                "user; as many users stop all"),
         seconds("breaker_pause_s", &Options::breaker_pause_s, 1, 86400,
-                "Length of this pause; after it, one job is tried"),
+                "How long they are stopped; after it, one job is tried"),
         number("payback", &Options::payback, 0, 1000,
                "A growth must save more than this multiple of its stop and restart cost"),
         seconds("restart_s", &Options::restart_s, 0, 86400,

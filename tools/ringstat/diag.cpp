@@ -71,7 +71,7 @@ void add_head(std::string &out, const Json &json, double now_s) {
         line(out, "REFUSED for %.0f s: %.400s\n  the last accepted configuration stays in force",
              now_s - number(json, "refused_since"), text(json, "refusal").c_str());
     if (closed_in_s > 0)
-        line(out, "PAUSED for %.0f s more: resizes of several jobs in a row failed", closed_in_s);
+        line(out, "NO RESIZES for %.0f s more: those of several jobs in a row failed", closed_in_s);
     if (number(json, "exceptions") > 0)
         line(out, "%.0f passes failed, the last one: %.150s", number(json, "exceptions"),
              text(json, "last_exception").c_str());

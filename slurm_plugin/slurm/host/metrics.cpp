@@ -84,7 +84,8 @@ void add_account(Text &text, const Diag &diag) {
     text.family("configuration_refused", "gauge",
                 "1: the newest malleable.yaml was refused and an older configuration is in force.")
         .sample(!diag.refusal.empty());
-    text.family("breaker_open", "gauge", "1: resizes are paused because several in a row failed.")
+    text.family("breaker_open", "gauge",
+                "1: no job is resized, because several resizes in a row failed.")
         .sample(s.breaker_until_s > diag.time_s);
     text.family("exceptions", "counter", "Passes that failed.")
         .sample(static_cast<double>(s.exceptions));
