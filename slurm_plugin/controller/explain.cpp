@@ -68,9 +68,13 @@ std::string what_delays(const MalleableJob &job, const Target &target, const Job
 std::string what_limits(const MalleableJob &job, const Target &target, const JobTracker &tracker,
                         const Scene &scene) {
     std::string text;
-    if (tracker.ceiling.holds(scene.now_s))
-        text = "; for " + scene.until(tracker.ceiling.until_s()) + " no more than " +
-               gpus_text(tracker.ceiling.gpus()) + " because Slurm did not start it with more";
+    if (tracker.ceiling.holds(scene.now_s)) {
+        const int most = tracker.ceiling.gpus();
+        text = "; for " + scene.until(tracker.ceiling.until_s()) +
+               (most < job.intent.gpus_min ? " no larger size because Slurm refused to set its MIN"
+                                           : " no more than " + gpus_text(most) +
+                                                 " because Slurm did not start it with more");
+    }
     const int bad = job.intent.bad;
     if (bad > job.intent.gpus_max)
         text += "; no more than " + gpus_text(job.intent.gpus_max) +

@@ -116,6 +116,17 @@ TEST(a_ceiling_is_explained) {
                   "%s", said_of(world, id).c_str());
 }
 
+// MIN itself was refused, so there is no size up to which Slurm would start it.
+TEST(a_refusal_of_min_is_explained) {
+    World world({4, 4});
+    world.cluster.gpus_allowed = 0;
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    world.run(20);
+    ck_assert_msg(says(world, id, " no larger size because Slurm refused to set its MIN"), "%s",
+                  said_of(world, id).c_str());
+    ck_assert(!says(world, id, "0 GPUs"));
+}
+
 TEST(the_fence_is_explained) {
     World world({4, 4});
     const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
