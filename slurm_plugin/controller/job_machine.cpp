@@ -65,6 +65,12 @@ bool note_report(const JobRecord &record, const records::Telemetry &heard, doubl
     return is_first || is_news;
 }
 
+// Of a job that was not resumed: its start time came, or its user set it to now.
+std::string pause_that_ends(const Intent &before, double now_s) {
+    if (before.state != IntentState::paused) return {};
+    return " after a pause of " + seconds_text(age_s(before.since_s, now_s));
+}
+
 // Notes a start, whether a resize ends with it or not.
 Action note_start(const MalleableJob &job, const PassContext &pass) {
     const JobRecord &record = *job.record;
@@ -86,11 +92,11 @@ Action note_start(const MalleableJob &job, const PassContext &pass) {
     action.has_new_size = resized;
     note_gap(job, pass.now_s, intent);
     const bool by_us = resized && job.is_resizing();
-    action.event = event_of(by_us ? EventKind::resized : EventKind::started, intent,
-                            job.intent.gpus, intent.gpus,
-                            by_us ? "running again with " + gpus_text(intent.gpus) + ", " +
-                                        tenths_text(intent.gap_s) + " after the signal"
-                                  : "running with " + gpus_text(intent.gpus));
+    action.event = event_of(
+        by_us ? EventKind::resized : EventKind::started, intent, job.intent.gpus, intent.gpus,
+        by_us ? "running again with " + gpus_text(intent.gpus) + ", " + tenths_text(intent.gap_s) +
+                    " after the signal"
+              : "running with " + gpus_text(intent.gpus) + pause_that_ends(job.intent, pass.now_s));
     if (job.is_resizing()) action.event->gap_s = intent.gap_s;
     return action;
 }

@@ -159,7 +159,9 @@ Action resume(const MalleableJob &job, const Target &target, const JobTracker &t
               const PassContext &pass, int gpus) {
     Action action = release(job, target, tracker, pass,
                             size_below_ceiling(job, tracker, gpus, pass.now_s), EventKind::resumed);
-    action.event->text = "resumed: released with " + gpus_text(action.intent.target);
+    action.event->text = "resumed after a pause of " +
+                         seconds_text(age_s(job.intent.since_s, pass.now_s)) + ": released with " +
+                         gpus_text(action.intent.target);
     return action;
 }
 

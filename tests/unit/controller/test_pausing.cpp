@@ -26,6 +26,12 @@ void expect_running(World &world, uint32_t id, double most_s) {
                   "%s", world.cluster.story().c_str());
 }
 
+bool tells(const World &world, EventKind kind, const std::string &start) {
+    return std::ranges::any_of(world.cluster.events, [&](const Event &event) {
+        return event.kind == kind && event.text.starts_with(start);
+    });
+}
+
 struct Two {
     explicit Two(Options options = pausing_options(), double second_steps = 400)
         : world({4, 4}, std::move(options)) {
@@ -57,6 +63,7 @@ TEST(a_job_pauses_for_another_and_continues) {
     expect_running(world, two.first, 30);
     ck_assert_int_eq(world.cluster.job(two.first).gpus_requested, 8);
     ck_assert_int_eq(world.cluster.count(EventKind::resumed), 1);
+    ck_assert(tells(world, EventKind::resumed, "resumed after a pause of "));
     expect_all_finish(world, 900, "pause");
     ck_assert_double_eq(world.cluster.lost_steps(two.first), 0);
 }
@@ -185,6 +192,7 @@ TEST(a_paused_job_starts_without_a_controller) {
     expect_running(world, two.first, 10);
     ck_assert_int_eq(world.cluster.job(two.first).gpus_requested, 1);
     expect_all_finish(world, 1500, "no controller");
+    ck_assert(tells(world, EventKind::started, "running with 1 GPU after a pause of "));
     ck_assert_double_eq(world.cluster.lost_steps(two.first), 0);
 }
 
