@@ -220,9 +220,10 @@ PassContext Controller::context_of(std::size_t job, bool is_time, double now_s) 
     const Pool &pool = plan_.pools[static_cast<std::size_t>(plan_.targets[job].pool)];
     out.room_is_coming = pool.room_is_coming;
     out.gpus_per_node = std::max(1, pool.capacity.gpus_per_node);
-    if (record.phase == JobPhase::pending && is_choosy(record, pool))
-        out.gpus_per_node =
-            reach_of(observation_, pool, record, jobs_[job].intent.layout).gpus_per_node;
+    if (record.phase != JobPhase::pending || !is_choosy(record, pool)) return out;
+    // While all of its nodes are reserved, it may use none now, and later some again.
+    const Reach reach = reach_of(observation_, pool, record, jobs_[job].intent.layout);
+    if (reach.nodes > 0) out.gpus_per_node = reach.gpus_per_node;
     return out;
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which nodes a job may use: no job is asked to leave for GPUs out of reach, or for a job that
 // cannot use its GPUs.
+#include "slurm_plugin/controller/controller.h"
 #include "slurm_plugin/controller/decision.h"
 #include "slurm_plugin/controller/reach.h"
 #include "tests/support/agreeing.h"
 #include "tests/support/check.h"
+#include "tests/support/world.h"
 
 using namespace ringrt::controller;
 using namespace ringrt::test;
@@ -169,6 +171,36 @@ TEST(the_gpus_that_an_asked_job_keeps_count_on_its_node) {
     asked.asked_s = site.seen.now_s - 1;
     set_intent(site.seen.jobs[0], asked);
     ck_assert_int_eq(site.plan().targets.at(1).allotment.gpus, 1);
+}
+
+// All of the job's nodes are reserved soon. It is sized like any job, for when they are not.
+class ReservedCluster final : public Agreeing {
+  public:
+    ReservedCluster() {
+        seen.now_s = 1763721600;
+        for (const char *name : {"n0", "n1"})
+            seen.nodes.push_back({.name = name, .gpus = 4, .reserved_from_s = seen.now_s + 600});
+        JobRecord job{.id = 1, .submit_s = seen.now_s - 60};
+        job.slurmctld_s = seen.now_s;
+        job.time_limit_s = 3600;
+        job.gpus_requested = 4;
+        job.cpus_per_task = 2;
+        seen.jobs.push_back(job);
+        set_intent(seen.jobs[0], {.gpus_min = 4, .gpus_max = 4});
+    }
+    RpcStatus update_pending(uint32_t, const PendingUpdate &update) override {
+        if (update.size) nodes = update.size->nodes;
+        return RpcStatus::ok;
+    }
+    void write(const Event &) override {}
+    int nodes = 0;
+};
+
+TEST(a_job_whose_nodes_are_all_reserved_is_not_scattered) {
+    ReservedCluster cluster;
+    Controller controller(cluster, cluster, quick_options());
+    for (int s = 0; s < 30; ++s) controller.pass(cluster.seen.now_s + s);
+    ck_assert_int_eq(cluster.nodes, 1);
 }
 
 }  // namespace
