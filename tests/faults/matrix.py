@@ -114,6 +114,6 @@ ROWS = [
                                      "tests/multiproc/test_live_rows", "tests/multiproc/test_live_scarce", "tests/multiproc/test_live_settings", "tests/multiproc/test_live_state",
                                      "tests/multiproc/test_state_chunks")}),
     Row("F56", "resizing in place at random, for half an hour", scripts=("tests/faults/live_soak --steps 12000 --trainings 5 --every 8 --seed 7",), long=True),
-    Row("F57", "slurmctld killed in each state of a pause; the controller removed meanwhile", cases=("faults/pause_killed", "faults/pause_many", "faults/pause_removed", "faults/pause_lease")),
+    Row("F57", "slurmctld killed in each state of a pause; the controller removed meanwhile", cases=("faults/pause_killed", "faults/pause_many", "faults/pause_removed", "faults/pause_lease", "faults/pause_takeover")),
     Row("F53", "100,000 passes: memory flat; valgrind", cases=("faults/memory_flat",), scripts=("tests/faults/valgrind",), long=True),
 ]

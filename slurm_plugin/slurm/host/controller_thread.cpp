@@ -49,6 +49,11 @@ bool ControllerThread::is_reload_due() {
     return reload_;
 }
 
+bool ControllerThread::may_act() const {
+    const std::scoped_lock lock(mutex_);
+    return !stopping_;
+}
+
 bool ControllerThread::wait(double seconds) {
     std::unique_lock lock(mutex_);
     const auto time = std::chrono::duration<double>(std::clamp(seconds, 0.001, 3600.0));

@@ -30,6 +30,9 @@ class ControllerThread : public Host {
     [[nodiscard]] bool wait(double seconds) final;
     [[nodiscard]] bool take_reload() final;
     [[nodiscard]] bool is_reload_due() final;
+    // Not after stop(): a pass that still runs changes nothing more. A backup slurmctld that has
+    // given back control would otherwise change jobs together with the primary.
+    [[nodiscard]] bool may_act() const override;
 
     // The thread's last call, whatever ended it.
     virtual void ended() {}
@@ -38,7 +41,7 @@ class ControllerThread : public Host {
     static void *main(void *self) noexcept;
 
     const char *name_;
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::condition_variable changed_;
     bool stopping_ = false, ended_ = false, reload_ = false;
     pthread_t thread_{};
