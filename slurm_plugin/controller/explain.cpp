@@ -83,7 +83,9 @@ std::string what_limits(const MalleableJob &job, const Target &target, const Job
         text += "; no fewer than " + gpus_text(job.intent.gpus_min) +
                 " because it failed soon after its restart with " + std::to_string(bad);
     const auto most = size_below_limits(job, scene.options);
-    if (most && *most < job.intent.gpus_max && *most <= target.allotment.gpus)
+    if (most && *most < job.intent.gpus_min)
+        text += "; the limits of its account, user or QOS leave fewer GPUs than its MIN now";
+    else if (most && *most < job.intent.gpus_max && *most <= target.allotment.gpus)
         text += "; no more than " + gpus_text(*most) +
                 (keeps_array_slot(job)
                      ? " because another task of its array would take its place"

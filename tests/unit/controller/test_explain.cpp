@@ -165,6 +165,15 @@ TEST(a_limit_is_explained_if_it_holds_a_job) {
         ck_assert_msg(said(2, allowed).ends_with(limit), "%s", said(2, allowed).c_str());
     ck_assert_msg(said(1, 2).ends_with(limit), "%s", said(1, 2).c_str());
     ck_assert(said(2, 8).find("limits") == std::string::npos);
+    // As when it was paused, and other jobs have taken its share of a limit.
+    JobRecord &waits = *std::ranges::find(seen.jobs, id, &JobRecord::id);
+    waits.phase = JobPhase::pending;
+    waits.gpus_on_node.clear();
+    waits.gpus_allowed = 0;
+    const std::string text = explain(seen, world.options).at(0).text;
+    ck_assert_msg(text.ends_with("; the limits of its account, user or QOS leave fewer GPUs than "
+                                 "its MIN now"),
+                  "%s", text.c_str());
 }
 
 // The explanation from the records alone.
