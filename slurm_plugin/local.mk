@@ -44,6 +44,7 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/options.cpp slurm_plugin/controller/options.h \
 	slurm_plugin/controller/pausing.cpp slurm_plugin/controller/pausing.h \
 	slurm_plugin/controller/pacing.h slurm_plugin/controller/deferral.h \
+	slurm_plugin/controller/work_order.h \
 	slurm_plugin/controller/policy_input.cpp slurm_plugin/controller/policy_input.h \
 	slurm_plugin/controller/probation.cpp slurm_plugin/controller/probation.h \
 	slurm_plugin/controller/recovery.cpp slurm_plugin/controller/recovery.h \

@@ -2,12 +2,12 @@
 #include "slurm_plugin/controller/controller.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "slurm_plugin/controller/deferral.h"
 #include "slurm_plugin/controller/pausing.h"
 #include "slurm_plugin/controller/reach.h"
 #include "slurm_plugin/controller/text.h"
+#include "slurm_plugin/controller/work_order.h"
 
 namespace ringrt::controller {
 
@@ -19,18 +19,6 @@ constexpr double kRetryMost_s = 30;
 constexpr int kUpdatesPerPass = 64;  // keeps a pass short when many jobs arrive at once
 constexpr double kMissedPoll_s = 3;  // a node may be lost and return between two polls
 constexpr double kGapMost_s = 10;    // longer than any stop and restart
-
-// Shrinks first, because growths need the GPUs that they free. Then by gain.
-std::vector<std::size_t> order_of_work(const Plan &plan) {
-    std::vector<std::size_t> order(plan.targets.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        const Target &x = plan.targets[a], &y = plan.targets[b];
-        if (x.is_growth() != y.is_growth()) return y.is_growth();
-        return x.is_growth() && x.allotment.gain_s_per_gpu > y.allotment.gain_s_per_gpu;
-    });
-    return order;
-}
 
 }  // namespace
 
@@ -180,7 +168,7 @@ double Controller::carry_out_plan(double now_s) {
     update_wishes(jobs_, plan_, trackers_, now_s);
     bool fast = recovery_.is_busy(), reachable = true;
     int updates = 0;
-    for (const std::size_t i : order_of_work(plan_)) {
+    for (const std::size_t i : order_of_work(jobs_, plan_)) {
         const MalleableJob &job = jobs_[i];
         JobTracker &tracker = trackers_[job.record->id];
         const Action action =

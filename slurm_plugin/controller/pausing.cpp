@@ -23,7 +23,11 @@ bool leaves_to_pause(const MalleableJob &job) {
     return job.is_resizing() && job.intent.state == IntentState::asked && job.intent.target == 0;
 }
 
-int64_t lease_end_s(double now_s) { return static_cast<int64_t>(now_s + kPauseLease_s); }
+// A full minute: the jobs of a minute are renewed together, and the passes until the next one find
+// nothing new. With thousands of paused jobs each pass would renew some otherwise.
+int64_t lease_end_s(double now_s) {
+    return static_cast<int64_t>((now_s + kPauseLease_s) / 60) * 60;
+}
 
 double renewal_s(const MalleableJob &job) {
     return static_cast<double>(job.intent.begin_s) - kPauseLease_s / 2;

@@ -11,7 +11,8 @@
 
 namespace ringrt::controller {
 
-// How far ahead the start time is set. It is renewed when less than half of it is left.
+// How far ahead the start time is set, down to a full minute. It is renewed when less than half of
+// it is left.
 inline constexpr double kPauseLease_s = 600;
 
 [[nodiscard]] bool may_pause(const MalleableJob &job, const Options &options);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pauses (doc/pausing.md): a job leaves its GPUs, waits and continues, also if the controller is
 // away. The policy of these tests gives all to the newest job (last_first.cpp).
+#include <cmath>
+
 #include "slurm_plugin/controller/pausing.h"
 #include "slurm_plugin/records/flag.h"
 #include "tests/support/agreeing.h"
@@ -166,6 +168,30 @@ class StillCluster final : public Agreeing {
     double renewed_to_s = 0;
 };
 
+// Hundreds of paused jobs whose start times are to be renewed, and a new job after them.
+class BusyCluster final : public Agreeing {
+  public:
+    explicit BusyCluster(double now_s) {
+        seen.nodes.push_back({.name = "n0", .gpus = 1});
+        ringrt::records::Intent intent{.state = IntentState::paused, .target = 1, .run = 0};
+        intent.since_s = now_s - 400;
+        intent.begin_s = static_cast<int64_t>(now_s + 200);
+        for (uint32_t id = 1; id <= 300; ++id) {
+            seen.jobs.push_back({.id = id, .submit_s = now_s - 9000, .begin_s = now_s + 200});
+            set_intent(seen.jobs.back(), intent);
+        }
+        seen.jobs.push_back({.id = 301, .submit_s = now_s - 60, .priority = 1000});
+        set_intent(seen.jobs.back(), {});
+        for (JobRecord &job : seen.jobs) job.gpus_requested = 1;
+    }
+    RpcStatus update_pending(uint32_t id, const PendingUpdate &) override {
+        updated.push_back(id);
+        return RpcStatus::ok;
+    }
+    void write(const Event &) override {}
+    std::vector<uint32_t> updated;
+};
+
 }  // namespace
 
 TEST(a_start_time_is_renewed_although_nothing_changes) {
@@ -178,6 +204,17 @@ TEST(a_start_time_is_renewed_although_nothing_changes) {
     ck_assert_double_eq(cluster.renewed_to_s, 0);
     for (double now_s = kBegin_s + 290; now_s < kBegin_s + 310; ++now_s) controller.pass(now_s);
     ck_assert_double_gt(cluster.renewed_to_s, kBegin_s + 890);
+    ck_assert_double_eq(std::fmod(cluster.renewed_to_s, 60), 0);
+}
+
+TEST(renewals_do_not_delay_other_jobs) {
+    constexpr double kBegin_s = 1763721600;
+    BusyCluster cluster(kBegin_s);
+    Controller controller(cluster, cluster, pausing_options());
+    controller.pass(kBegin_s);
+    ck_assert_uint_gt(cluster.updated.size(), 50);
+    ck_assert_uint_lt(cluster.updated.size(), 300);
+    ck_assert_uint_eq(cluster.updated.front(), 301);
 }
 
 // Nobody renews the start time: Slurm starts the job with its MIN.
@@ -186,10 +223,10 @@ TEST(a_paused_job_starts_without_a_controller) {
     World &world = two.world;
     expect_paused(world, two.first);
     expect_running(world, two.second, 30);
-    world.go_away(700);
-    world.run(595);
+    world.go_away(620);
+    world.run(535);
     ck_assert(world.cluster.job(two.first).phase == JobPhase::pending);
-    expect_running(world, two.first, 10);
+    expect_running(world, two.first, 70);
     ck_assert_int_eq(world.cluster.job(two.first).gpus_requested, 1);
     expect_all_finish(world, 1500, "no controller");
     ck_assert(tells(world, EventKind::started, "running with 1 GPU after a pause of "));
