@@ -78,8 +78,9 @@ void add_head(std::string &out, const Json &json, double now_s) {
     line(out, "malleable jobs %.0f (%.0f wait), resizes under way %.0f of at most %.0f",
          number(json, "malleable"), number(json, "waiting"), number(json, "in_flight"),
          number(json, "in_flight_most"));
-    if (const double pauses = number(json, "pauses"); pauses > 0)
-        line(out, "paused jobs %.0f, pauses since the start %.0f", number(json, "paused"), pauses);
+    const double paused = number(json, "paused"), pauses = number(json, "pauses");
+    if (paused > 0 || pauses > 0)
+        line(out, "paused jobs %.0f, pauses since the start %.0f", paused, pauses);
     line(out, "their GPUs %.0f, %.0f of them borrowed: above MIN", number(json, "gpus_held"),
          number(json, "gpus_borrowed"));
     if (const double restarts = number(json, "restarts"); restarts > 0)
