@@ -228,7 +228,7 @@ Action next_action(const MalleableJob &job, const Target &target, const JobTrack
     if (is_waiting(job.stage) && target.pool < 0) return {};
     switch (job.stage) {
         case Stage::unsized:
-            if (is_to_be_paused(job, target)) return pause(job, tracker, pass);
+            if (is_to_be_paused(job, target, options)) return pause(job, tracker, pass);
             return size_and_release(job, target, tracker, pass, options);
         case Stage::eligible:
             return downsize_if_stuck(job, target, tracker, pass, options);

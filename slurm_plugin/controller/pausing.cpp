@@ -61,14 +61,15 @@ int kept_from_rigid(const MalleableJob &job, double now_s, const Options &option
 }
 
 bool gave_up_its_place(const MalleableJob &job, double now_s, const Options &options) {
+    if (!may_pause(job, options)) return false;
     if (is_waiting(job.stage) && leaves_to_pause(job)) return true;
-    return job.stage == Stage::paused && may_pause(job, options) &&
+    return job.stage == Stage::paused &&
            age_s(job.intent.since_s, now_s) <= options.pause_longest_s;
 }
 
-bool is_to_be_paused(const MalleableJob &job, const Target &target) {
-    return job.stage == Stage::unsized && leaves_to_pause(job) && target.allotment.gpus == 0 &&
-           job.record->slurm_hold == SlurmHold::none;
+bool is_to_be_paused(const MalleableJob &job, const Target &target, const Options &options) {
+    return job.stage == Stage::unsized && leaves_to_pause(job) && may_pause(job, options) &&
+           target.allotment.gpus == 0 && job.record->slurm_hold == SlurmHold::none;
 }
 
 Action pause(const MalleableJob &job, const JobTracker &tracker, const PassContext &pass) {

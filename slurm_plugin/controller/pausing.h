@@ -27,8 +27,9 @@ inline constexpr double kPauseLease_s = 600;
 // for too long. The policy alone decides when it continues.
 [[nodiscard]] bool gave_up_its_place(const MalleableJob &job, double now_s, const Options &options);
 
-// It left its GPUs to pause, and the policy still wants that.
-[[nodiscard]] bool is_to_be_paused(const MalleableJob &job, const Target &target);
+// It left its GPUs to pause, and the site and the policy still want that.
+[[nodiscard]] bool is_to_be_paused(const MalleableJob &job, const Target &target,
+                                   const Options &options);
 [[nodiscard]] Action pause(const MalleableJob &job, const JobTracker &tracker,
                            const PassContext &pass);
 

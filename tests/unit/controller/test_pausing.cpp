@@ -360,6 +360,26 @@ TEST(a_site_that_allows_no_pauses_any_more_resumes_all) {
     }
 }
 
+// It has its place back at once, as after any resize.
+TEST(a_job_that_left_as_pauses_were_forbidden_restarts) {
+    Two two(pausing_options(), 300);
+    World &world = two.world;
+    world.run_until([&] { return world.cluster.intent(two.first).asked_s > 0; }, 60);
+    world.options.pause = Pausing::never;
+    world.controller->set_options(world.options);
+    world.run_until([&] { return world.cluster.job(two.first).phase == JobPhase::pending; }, 60);
+    expect_running(world, two.first, 20);
+    ck_assert_int_eq(world.cluster.count(EventKind::paused), 0);
+    expect_all_finish(world, 3000, "forbidden");
+
+    const JobRecord record{.id = 1, .gpus_requested = 1};
+    MalleableJob left{.record = &record, .intent = {.state = IntentState::asked}};
+    left.stage = Stage::unsized;
+    left.intent.asked_s = 1;
+    ck_assert(gave_up_its_place(left, 10, pausing_options()));
+    ck_assert(!gave_up_its_place(left, 10, world.options));
+}
+
 TEST(mode_observe_only_tells) {
     Options options = pausing_options();
     options.mode = Mode::observe;
