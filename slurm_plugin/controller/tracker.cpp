@@ -50,6 +50,15 @@ bool lists(std::string_view list, std::string_view name) {
     }
 }
 
+bool lists_all(std::string_view list, std::string_view names) {
+    for (;;) {
+        const std::size_t end = std::min(names.find(','), names.size());
+        if (!lists(list, names.substr(0, end))) return false;
+        if (end == names.size()) return true;
+        names.remove_prefix(end + 1);
+    }
+}
+
 }  // namespace
 
 SlurmHold JobTracker::hold_of(const JobRecord &record, std::vector<Event> &events) {
@@ -114,16 +123,16 @@ bool JobTracker::notes_edit(const MalleableJob &job) {
     const JobRecord &record = *job.record;
     const bool completes = job.stage == Stage::completing;
     const bool is_away = job.is_resizing() && (is_waiting(job.stage) || completes);
-    // For a job with several partitions Slurm shows the one in which it runs.
+    // For a job with several partitions Slurm shows the one in which it runs, and later that first.
     const bool is_one_of_them = lists(partitions, record.partition);
     if (!is_away || !constraints) {
         if (is_waiting(job.stage) || !is_one_of_them) partitions = record.partition;
         constraints = record.constraints;
         return false;
     }
-    const bool same_partitions = record.partition == partitions ||
-                                 lists(record.partition, partitions) ||
-                                 (completes && is_one_of_them);
+    const bool same_partitions =
+        (lists_all(record.partition, partitions) && lists_all(partitions, record.partition)) ||
+        lists(record.partition, partitions) || (completes && is_one_of_them);
     return !same_partitions || record.constraints != *constraints;
 }
 

@@ -269,4 +269,29 @@ TEST(mode_off_does_nothing) {
     ck_assert(world.cluster.events.empty());
 }
 
+// For a running job Slurm shows one of its partitions, and after its requeue that one first.
+TEST(the_order_of_the_partitions_is_no_edit) {
+    const auto is_edited = [](const std::string &after) {
+        JobTracker tracker;
+        std::vector<Event> events;
+        double now_s = 1000;
+        JobRecord record{.id = 1};
+        MalleableJob job{.record = &record};
+        const auto see = [&](Stage stage, const std::string &partition) {
+            job.stage = stage;
+            record.partition = partition;
+            tracker.update(job, {}, 0, ++now_s, false, events);
+        };
+        see(Stage::eligible, "main,other");
+        see(Stage::running, "other");
+        job.intent.asked_s = now_s;
+        see(Stage::signalled, "other");
+        see(Stage::completing, "other");
+        see(Stage::unsized, after);
+        return tracker.is_edited;
+    };
+    ck_assert(!is_edited("main,other") && !is_edited("other,main"));
+    ck_assert(is_edited("other,third") && is_edited("other") && is_edited("other,main,third"));
+}
+
 int main() { return ringrt::test::run_all("user_wins", 600); }
