@@ -7,6 +7,7 @@
 
 #include "slurm_plugin/controller/node_parts.h"
 #include "slurm_plugin/controller/node_room.h"
+#include "slurm_plugin/controller/pausing.h"
 #include "slurm_plugin/controller/reach.h"
 #include "slurm_plugin/controller/rigid_reservation.h"
 
@@ -14,13 +15,29 @@ namespace ringrt::controller {
 
 namespace {
 
-// Partitions that share a node belong to one pool (union-find over their names).
+// Partitions that share a node belong to one pool (union-find over their names). So do those of a
+// paused job: Slurm would start a pending job in any of them, but only the controller resumes it.
 class PoolNames {
   public:
     explicit PoolNames(const std::vector<NodeRecord> &nodes) {
         for (const NodeRecord &node : nodes) {
             if (node.partitions.empty()) one_pool_ = true;
             for (const std::string &name : node.partitions) join(node.partitions[0], name);
+        }
+    }
+
+    // The names of "a,b" that a node has.
+    void join_all(std::string_view partitions) {
+        std::string before;
+        for (;;) {
+            const std::size_t comma = partitions.find(',');
+            const std::string name(partitions.substr(0, comma));
+            if (root_.contains(name)) {
+                join(before.empty() ? name : before, name);
+                before = name;
+            }
+            if (comma == std::string_view::npos) return;
+            partitions.remove_prefix(comma + 1);
         }
     }
 
@@ -175,6 +192,9 @@ std::vector<Pool> make_pools(const Observation &observation, const std::vector<M
                              NodeRoom &node_room, const Options &options) {
     const std::size_t nodes = observation.nodes.size();
     PoolNames names(observation.nodes);
+    for (const MalleableJob &job : jobs)
+        if (gave_up_its_place(job, observation.now_s, options))
+            names.join_all(job.record->partition);
     const Holdings held = holdings(observation, names);
     std::vector<Pool> pools;
     for (std::size_t i = 0; i < nodes; ++i) {

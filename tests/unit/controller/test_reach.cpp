@@ -173,6 +173,43 @@ TEST(the_gpus_that_an_asked_job_keeps_count_on_its_node) {
     ck_assert_int_eq(site.plan().targets.at(1).allotment.gpus, 1);
 }
 
+// It was paused for a job in one of its partitions, and the nodes of the other are free.
+TEST(a_paused_job_continues_in_any_of_its_partitions) {
+    Observation seen;
+    seen.now_s = 5000;
+    for (const char *name : {"main", "other"})
+        seen.nodes.push_back({.name = std::string("n-") + name, .gpus = 4, .partitions = {name}});
+    const auto add = [&](const std::string &partition, const ringrt::records::Intent &intent) {
+        JobRecord job{.id = static_cast<uint32_t>(seen.jobs.size() + 1), .partition = partition};
+        job.submit_s = 4000;
+        job.gpus_requested = 4;
+        set_intent(job, intent);
+        seen.jobs.push_back(job);
+        return &seen.jobs.back();
+    };
+    ringrt::records::Intent intent{.gpus_min = 4, .gpus_max = 4, .gpus = 4, .run = 0};
+    intent.state = ringrt::records::IntentState::running;
+    JobRecord *runs = add("main", intent);
+    runs->phase = JobPhase::running;
+    runs->start_s = 4000;
+    runs->gpus_on_node = {{0, 4}};
+    intent.state = ringrt::records::IntentState::paused;
+    intent.target = 4;
+    intent.since_s = 4900;
+    intent.begin_s = 5500;
+    intent.pause = true;
+    const auto placeable = [&](const std::string &partitions) {
+        seen.jobs.resize(1);
+        add(partitions, intent)->begin_s = 5500;
+        const auto jobs = malleable_jobs(seen, quick_options());
+        ck_assert(jobs.at(1).stage == Stage::paused);
+        return decide(seen, jobs, {}, quick_options()).targets.at(1).placeable_gpus;
+    };
+    ck_assert_int_eq(placeable("main"), 0);
+    for (const char *both : {"main,other", "other,main", "gone,main,none,other"})
+        ck_assert_int_eq(placeable(both), 4);
+}
+
 // All of the job's nodes are reserved soon. It is sized like any job, for when they are not.
 class ReservedCluster final : public Agreeing {
   public:
