@@ -10,7 +10,7 @@ pause_for 600
 yaml_with 'pause: never'
 # It has a place in Slurm's order again. The short job may not be paused and keeps its GPUs.
 is_ordinary() { is_state "$job" PENDING && ! intent_is "$job" paused; }
-wait_for 20 "the end of its pause" is_ordinary
+wait_for 40 "the end of its pause" is_ordinary # from 24.11 on a reload restarts slurmctld: 20 s later
 is_state "$short" RUNNING || fail "the short job is $(state_of "$short")"
 timeout 10 scancel "$short"
 resumes "with pause: never"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A training leaves all of its GPUs to a job that needs the whole cluster, twice, and continues each time when that
-# ends. No step is lost or done twice. It waits with its own nice value, and its user gets mails of none of this.
+# ends. No step is lost or done twice. It waits with its own nice value and mail types.
 . "$here/pause.sh"
 user=nobody
 ringstat=$(dirname "$plugins")/ringstat
