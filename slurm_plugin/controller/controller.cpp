@@ -171,6 +171,8 @@ double Controller::carry_out_plan(double now_s) {
     for (const std::size_t i : order_of_work(jobs_, plan_)) {
         const MalleableJob &job = jobs_[i];
         JobTracker &tracker = trackers_[job.record->id];
+        // While its partition starts no jobs, Slurm declines no size.
+        if (plan_.targets[i].pool < 0) tracker.eligible_since_s.reset();
         const Action action =
             next_action(job, plan_.targets[i], tracker, context_of(i, is_time, now_s), options_);
         fast |= action.poll_fast;

@@ -240,6 +240,32 @@ TEST(a_job_whose_nodes_are_all_reserved_is_not_scattered) {
     ck_assert_int_eq(cluster.nodes, 1);
 }
 
+// Its partition is down, and Slurm starts no size of it. That is no reason for a smaller size.
+TEST(a_job_whose_partition_was_down_keeps_its_size) {
+    ReservedCluster cluster;
+    Observation &seen = cluster.seen;
+    const double begin_s = seen.now_s;
+    for (NodeRecord &node : seen.nodes) node.reserved_from_s = 0;
+    for (NodeRecord &node : seen.nodes) node.partitions = {"other"};
+    ringrt::records::Intent intent{.gpus_min = 4, .gpus_max = 8, .target = 8, .run = 0};
+    intent.state = ringrt::records::IntentState::released;
+    intent.since_s = begin_s - 10;
+    JobRecord &job = seen.jobs[0];
+    job.partition = "main";
+    job.gpus_requested = 8;
+    job.begin_s = begin_s - 10;
+    set_intent(job, intent);
+    Options options = quick_options();
+    options.fit_wait_s = 20;
+    Controller controller(cluster, cluster, options);
+    for (int s = 0; s < 40; ++s) controller.pass(begin_s + s);
+    for (NodeRecord &node : seen.nodes) node.partitions = {"main"};
+    for (int s = 40; s < 55; ++s) controller.pass(begin_s + s);
+    ck_assert_int_eq(cluster.nodes, 0);
+    for (int s = 55; s < 65; ++s) controller.pass(begin_s + s);
+    ck_assert_int_eq(cluster.nodes, 1);
+}
+
 }  // namespace
 
 int main() { return run_all("reach"); }
