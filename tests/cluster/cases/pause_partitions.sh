@@ -8,6 +8,7 @@ restore() {
     (clear_jobs)
     timeout 10 scontrol delete partitionname=other
     timeout 10 scontrol update partitionname=main nodes=n1,n2,n3,n4
+    sleep 3 # until the controller has told job_submit so
 }
 trap restore EXIT
 timeout 10 scontrol update partitionname=main nodes=n1,n2
@@ -23,7 +24,8 @@ runs_in() { runs_with "$job" 8 && has_field "$job" Partition "$1"; }
 start_half moved main
 short=$(half main)
 wait_for 60 "pause" is_paused "$job"
-as_user scontrol update jobid="$job" partition=other || fail "no other partition"
+# 26.05 once answered "Resource temporarily unavailable".
+wait_for 10 "change of the partition" as_user scontrol update jobid="$job" partition=other
 wait_for 60 "8 GPUs in the other partition" runs_in other
 is_state "$short" RUNNING || fail "the short job is $(state_of "$short")"
 check_steps
