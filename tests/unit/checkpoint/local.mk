@@ -61,3 +61,8 @@ tests_unit_checkpoint_test_checkpoint_memory_LDADD = libruntime.la libbase.la $(
 EXTRA_PROGRAMS += tests/speed/checkpoint_speed
 tests_speed_checkpoint_speed_SOURCES = tests/speed/checkpoint_speed.cpp
 tests_speed_checkpoint_speed_LDADD = libringrt.la libruntime.la libbase.la
+
+# Not a test: measures loads to a mock GPU. make tests/speed/device_load
+EXTRA_PROGRAMS += tests/speed/device_load
+tests_speed_device_load_SOURCES = tests/speed/device_load.cpp tests/support/thread_group.h
+tests_speed_device_load_LDADD = libruntime.la libbase.la
