@@ -30,4 +30,6 @@ libbase_la_SOURCES += \
 	libringrt/base/status.h \
 	libringrt/base/thread.cpp \
 	libringrt/base/thread.h \
-	libringrt/base/wire_string.h
+	libringrt/base/wire_string.h \
+	libringrt/base/workers.cpp \
+	libringrt/base/workers.h

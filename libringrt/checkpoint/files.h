@@ -21,6 +21,7 @@ class Files {
     virtual int open_new(const std::string &path) = 0;  // for writing; fails if it exists
     virtual int open_read(const std::string &path) = 0;
     virtual int64_t write(int fd, std::span<const std::byte> bytes) = 0;  // may be short
+    // Several threads may read a file at once.
     virtual int64_t read_at(int fd, std::span<std::byte> bytes, uint64_t offset) = 0;
     virtual int64_t size(int fd) = 0;
     virtual int start_writeback(int fd, uint64_t offset, uint64_t bytes) = 0;  // a hint

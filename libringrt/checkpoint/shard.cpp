@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "libringrt/base/workers.h"
 #include "libringrt/checkpoint/hash.h"
 #include "libringrt/checkpoint/hasher.h"
 
@@ -14,7 +15,6 @@ namespace {
 
 // The disk starts on this many bytes while the next are written, so that the final sync is short.
 constexpr uint64_t kWritebackBytes = 8 << 20;
-constexpr const char *kWrongHash = "a piece's hash differs";
 
 // How far a file is written, and how far writeback was started.
 struct Writeback {
@@ -179,91 +179,100 @@ Status ShardReader::read_into(const std::vector<Target> &targets, Staging &stagi
     return read_to_device(on_device, staging);
 }
 
-Status ShardReader::read_piece(const Needed &needed, std::span<std::byte> bytes) {
-    const int result = read_all(files_, fd_, bytes, needed.position);
-    return result < 0 ? read_failure(result, name_) : Status{};
+// By any thread.
+Status ShardReader::read_checked(const TableRow &row, uint64_t position,
+                                 std::span<std::byte> bytes) {
+    if (const int result = read_all(files_, fd_, bytes, position); result < 0)
+        return read_failure(result, name_);
+    return hash64(bytes) == row.hash ? Status() : damaged(name_, "a piece's hash differs");
 }
 
 Status ShardReader::read_to_host(const std::vector<Needed> &all) {
-    Hasher hasher(all.size());
-    std::vector<uint64_t> expected;  // hashes of the pieces given to the hasher
-    for (const Needed &needed : all) {
-        const auto &[row, target, position, place] = needed;
-        if (!place) scratch_.resize(row->bytes);
-        std::span<std::byte> bytes(place ? place : scratch_.data(), row->bytes);
-        RINGRT_TRY(read_piece(needed, bytes));
-        if (place) {
-            hasher.add(bytes);
-            expected.push_back(row->hash);
-            continue;
-        }
-        if (hash64(bytes) != row->hash) return damaged(name_, kWrongHash);
-        std::byte *const here = target->here()->data;
-        target->runs(row->offset, row->offset + row->bytes, [&](const Run &run) {
-            std::memcpy(here + run.to, bytes.data() + run.from, run.bytes);
-        });
-    }
-    return hasher.finish() == expected ? Status() : damaged(name_, kWrongHash);
+    const size_t threads = worker_threads();
+    std::vector<std::vector<std::byte>> scratch(threads);
+    Workers workers(
+        threads, [&](size_t i, size_t thread) { return read_to_place(all[i], scratch[thread]); });
+    workers.allow(all.size());
+    return workers.finish(all.size());
 }
 
-// Reads in windows of one half: one is copied while the next is read.
+Status ShardReader::read_to_place(const Needed &needed, std::vector<std::byte> &scratch) {
+    const auto &[row, target, position, place] = needed;
+    if (place) return read_checked(*row, position, {place, row->bytes});
+    scratch.resize(row->bytes);
+    RINGRT_TRY(read_checked(*row, position, scratch));
+    std::byte *const here = target->here()->data;
+    target->runs(row->offset, row->offset + row->bytes, [&](const Run &run) {
+        std::memcpy(here + run.to, scratch.data() + run.from, run.bytes);
+    });
+    return {};
+}
+
+Status ShardReader::copy_runs(const Needed &needed, const std::byte *bytes, Staging &staging) {
+    const auto &[row, target, position, place] = needed;
+    const Buffer &here = *target->here();
+    Status copied;
+    target->runs(row->offset, row->offset + row->bytes, [&](const Run &run) {
+        if (copied.ok())
+            copied = staging.start_copy(here, here.data + run.to, bytes + run.from, run.bytes);
+    });
+    return copied;
+}
+
+// Reads into one half of the staging while the other is copied. When half of the pieces of one have
+// begun, the copies of the other have usually ended. Then the next pieces may be read into it, so
+// that no thread waits for the last of these.
 Status ShardReader::read_to_device(const std::vector<Needed> &all, Staging &staging) {
     if (all.empty()) return {};
     uint64_t largest = 0;
     for (const Needed &needed : all) largest = std::max(largest, needed.row->bytes);
     RINGRT_TRY(staging.open(*all.front().target->here(), largest));
-    std::span<const Needed> left(all);
-    while (!left.empty()) {
-        size_t count = 0;
-        for (uint64_t bytes = 0; count < left.size(); ++count) {
-            bytes += left[count].row->bytes;
-            if (bytes > staging.half_bytes()) break;
-        }
-        RINGRT_TRY(read_window(left.first(count), staging));
-        left = left.subspan(count);
+    std::vector<std::byte *> places(all.size());
+    Workers workers(worker_threads(), [&](size_t i, size_t) {
+        const Needed &needed = all[i];
+        return read_checked(*needed.row, needed.position, {places[i], needed.row->bytes});
+    });
+    // Lets the pieces from `first` on that fit into a half be read into it. Returns their end.
+    const auto allow = [&](size_t first) {
+        std::byte *at = staging.half(), *const end = at + staging.half_bytes();
+        for (; first < all.size() && all[first].row->bytes <= static_cast<uint64_t>(end - at);
+             ++first)
+            places[first] = std::exchange(at, at + all[first].row->bytes);
+        staging.flip();
+        workers.allow(first);
+        return first;
+    };
+    size_t copied = 0;
+    for (size_t end = allow(0); copied < all.size();) {
+        workers.share((copied + end) / 2);
+        RINGRT_TRY(staging.wait());
+        const size_t next = allow(end);
+        RINGRT_TRY(workers.finish(end));
+        for (; copied < end; ++copied) RINGRT_TRY(copy_runs(all[copied], places[copied], staging));
+        end = next;
     }
     return staging.wait();
 }
 
-Status ShardReader::read_window(std::span<const Needed> window, Staging &staging) {
-    Hasher hasher(window.size());
-    std::vector<uint64_t> expected;
-    std::byte *at = staging.half();
-    for (const Needed &needed : window) {
-        const std::span<std::byte> bytes(at, needed.row->bytes);
-        RINGRT_TRY(read_piece(needed, bytes));
-        hasher.add(bytes);
-        expected.push_back(needed.row->hash);
-        at += bytes.size();
-    }
-    if (hasher.finish() != expected) return damaged(name_, kWrongHash);
-    RINGRT_TRY(staging.wait());  // for the previous window; then its half is free
-    at = staging.half();
-    for (const auto &[row, target, position, place] : window) {
-        const Buffer &here = *target->here();
-        Status copied;
-        target->runs(row->offset, row->offset + row->bytes, [&](const Run &run) {
-            if (copied.ok())
-                copied = staging.start_copy(here, here.data + run.to, at + run.from, run.bytes);
-        });
-        RINGRT_TRY(copied);
-        at += row->bytes;
-    }
-    staging.flip();
-    return {};
-}
-
 Status ShardReader::verify(const std::function<bool(const TableRow &)> &wanted) {
+    struct Place {
+        const TableRow *row;
+        uint64_t position;
+    };
+    std::vector<Place> all;
     uint64_t position = 0;
     for (const TableRow &row : table_) {
         const uint64_t at = std::exchange(position, position + row.bytes);
-        if (wanted && !wanted(row)) continue;
-        scratch_.resize(row.bytes);
-        if (int result = read_all(files_, fd_, scratch_, at); result < 0)
-            return read_failure(result, name_);
-        if (hash64(scratch_) != row.hash) return damaged(name_, kWrongHash);
+        if (!wanted || wanted(row)) all.push_back({&row, at});
     }
-    return {};
+    const size_t threads = worker_threads();
+    std::vector<std::vector<std::byte>> scratch(threads);
+    Workers workers(threads, [&](size_t i, size_t thread) {
+        scratch[thread].resize(all[i].row->bytes);
+        return read_checked(*all[i].row, all[i].position, scratch[thread]);
+    });
+    workers.allow(all.size());
+    return workers.finish(all.size());
 }
 
 }  // namespace ringrt::checkpoint

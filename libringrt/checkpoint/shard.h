@@ -53,7 +53,7 @@ class ShardReader {
 
     // Reads every piece that a target's buffer needs, checks it, and copies what they have in
     // common. `targets` are those of all saved parameters. Buffers on a device are filled through
-    // `staging`.
+    // `staging`. A few threads read; each holds a piece that does not fit into its place as it is.
     Status read_into(const std::vector<Target> &targets, Staging &staging);
 
     // Reads and checks the whole shard, or the rows that are `wanted`.
@@ -69,16 +69,16 @@ class ShardReader {
     };
     [[nodiscard]] static Needed needed(const TableRow &row, const Target &target, uint64_t position,
                                        bool &any);
-    Status read_piece(const Needed &needed, std::span<std::byte> bytes);
+    Status read_checked(const TableRow &row, uint64_t position, std::span<std::byte> bytes);
     Status read_to_host(const std::vector<Needed> &all);
+    Status read_to_place(const Needed &needed, std::vector<std::byte> &scratch);
     Status read_to_device(const std::vector<Needed> &all, Staging &staging);
-    Status read_window(std::span<const Needed> window, Staging &staging);
+    static Status copy_runs(const Needed &needed, const std::byte *bytes, Staging &staging);
 
     Files &files_;
     int fd_ = -1;
     std::string name_;
     std::vector<TableRow> table_;
-    std::vector<std::byte> scratch_;  // for pieces that are not read into their place
 };
 
 // CORRUPT if the file is missing or not the one that was written. SYSTEM_ERROR if the error does

@@ -39,8 +39,9 @@ class MemoryFiles final : public checkpoint::Files {
     // ---- faults ----
     int64_t operations = 0;  // so far
     std::function<int(int64_t, const char *)>
-        fault;                    // (number, name): returns 0 or an errno; may throw Crash
-    size_t write_max = SIZE_MAX;  // longer writes and reads are cut short
+        fault;  // (number, name): returns 0 or an errno; may throw Crash
+    std::function<void(size_t)> before_read;  // gets the number of bytes; may wait
+    size_t write_max = SIZE_MAX;              // longer writes and reads are cut short
     int64_t free_space = int64_t{1} << 40;
 
     // ---- crashes of the machine ----
@@ -130,6 +131,7 @@ class MemoryFiles final : public checkpoint::Files {
         return static_cast<int64_t>(bytes.size());
     }
     int64_t read_at(int fd, std::span<std::byte> bytes, uint64_t offset) override {
+        if (before_read) before_read(bytes.size());
         std::lock_guard lock(mutex_);
         if (int e = count("read")) return -e;
         const std::vector<std::byte> &data = open_.at(fd)->data;

@@ -12,7 +12,8 @@ checkpoint_tests = \
 	tests/unit/checkpoint/test_checkpoint_incarnations \
 	tests/unit/checkpoint/test_checkpoint_killed \
 	tests/unit/checkpoint/test_checkpoint_levels \
-	tests/unit/checkpoint/test_checkpoint_memory
+	tests/unit/checkpoint/test_checkpoint_memory \
+	tests/unit/checkpoint/test_workers
 check_PROGRAMS += $(checkpoint_tests)
 TESTS += $(checkpoint_tests)
 
@@ -56,6 +57,11 @@ tests_unit_checkpoint_test_checkpoint_levels_LDADD = libruntime.la libbase.la $(
 tests_unit_checkpoint_test_checkpoint_memory_SOURCES = tests/unit/checkpoint/test_checkpoint_memory.cpp $(checkpoint_support)
 tests_unit_checkpoint_test_checkpoint_memory_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_checkpoint_test_checkpoint_memory_LDADD = libruntime.la libbase.la $(CHECK_LIBS)
+
+tests_unit_checkpoint_test_workers_SOURCES = tests/unit/checkpoint/test_workers.cpp \
+	tests/support/scarce.h $(device_support) $(checkpoint_support)
+tests_unit_checkpoint_test_workers_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_checkpoint_test_workers_LDADD = libruntime.la libcollective.la libbase.la $(CHECK_LIBS)
 
 # Not a test: measures checkpoint speed. make tests/speed/checkpoint_speed
 EXTRA_PROGRAMS += tests/speed/checkpoint_speed

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two incarnations of a job use one directory: an old one that is still alive, and a new one (F17).
 #include <algorithm>
+#include <atomic>
 #include <semaphore>
 #include <thread>
 
@@ -47,7 +48,8 @@ class Hooked final : public Files {
     }
     MemoryFiles &under_;
     std::function<void()> hook_;
-    int64_t at_, number_ = 0;
+    const int64_t at_;
+    std::atomic<int64_t> number_ = 0;  // several threads read
 };
 
 }  // namespace
