@@ -199,10 +199,14 @@ static bool is_to_this_host(int fd) {
 }
 
 void tune(int fd, std::chrono::seconds host_lost) {
-    // This host cannot have vanished, so silence says that it is busy. The probes find a process
-    // that ended while its last packet was lost.
-    if (is_to_this_host(fd)) host_lost = kThisHostSilent;
     int yes = 1, idle_s = 5, interval_s = 3;
+    // This host cannot have vanished, so silence says that it is busy. The probes find a process
+    // that ended while its last packet was lost. They are rare, because all of them come to this
+    // host: many ranks on a few cores would have less time for anything else.
+    if (is_to_this_host(fd)) {
+        host_lost = kThisHostSilent;
+        idle_s = interval_s = 30;
+    }
     int probes = (int(host_lost.count()) - idle_s) / interval_s;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
