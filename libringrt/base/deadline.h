@@ -39,8 +39,8 @@ struct RankContext {
     [[nodiscard]] std::string name_of(int peer) const;
 };
 
-// Longest sleep between checks, which bounds every wake-up; and after a long wait, in which
-// thousands of ranks that wake often would be a load.
+// Longest sleep between checks, which bounds every wake-up. After a long wait, and among thousands
+// of ranks, it is longer: many ranks on a few cores that wake often would be a load.
 inline constexpr int kSliceMs = 50, kLongSliceMs = 250;
 
 // One wait for peers within one phase of one operation. Not for the fast path: create it after a
@@ -51,10 +51,11 @@ class Deadline {
     Deadline(const RankContext &self, const char *phase, uint32_t timeout_ms);
     Deadline(const RankContext &self, const char *phase) : Deadline(self, phase, self.timeout_ms) {}
 
-    // How long to sleep until the next check: an eighth of the wait, between kSliceMs and
-    // kLongSliceMs.
+    // How long to sleep until the next check: an eighth of the wait, or a sixteenth of a
+    // millisecond for each rank, between kSliceMs and kLongSliceMs.
     [[nodiscard]] int slice_ms() const {
-        return int(std::clamp<int64_t>(waited_ms() / 8, kSliceMs, kLongSliceMs));
+        return int(std::clamp<int64_t>(std::max<int64_t>(waited_ms() / 8, self_.size / 16),
+                                       kSliceMs, kLongSliceMs));
     }
     // Call it at least every slice_ms() while `peer` (-1: no particular one) is silent. Warns after
     // a few seconds; fails if aborted or timed out.

@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <thread>
+#include <utility>
 
 #include "libringrt/base/deadline.h"
 #include "tests/support/check.h"
@@ -54,6 +55,17 @@ TEST(time_in_which_the_process_was_stopped_does_not_count) {
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert(WIFEXITED(status));
     ck_assert_int_eq(WEXITSTATUS(status), kOk);
+}
+
+TEST(ranks_of_a_large_world_wake_less_often) {
+    for (const auto &[size, expected_ms] :
+         {std::pair(2, kSliceMs), {800, kSliceMs}, {1600, 100}, {4096, kLongSliceMs}}) {
+        RankContext self;
+        self.size = size;
+        self.warn = [](const std::string &) {};
+        const Deadline deadline(self, "a test", 1000);
+        ck_assert_int_eq(deadline.slice_ms(), expected_ms);
+    }
 }
 
 int main() { return ringrt::test::run_all("deadline"); }
