@@ -76,7 +76,7 @@ typedef struct ringrt_messenger {
  * config points to are copied. Fill it with RINGRT_CONFIG_INIT. */
 typedef struct ringrt_config {
     size_t struct_size;          /* sizeof(ringrt_config_t); allows fields to be added later */
-    int rank, size;              /* [SLURM_PROCID, SLURM_NTASKS]; size 0: from the environment */
+    int rank, size;              /* [SLURM_PROCID, SLURM_STEP_NUM_TASKS]; size 0: from the environment */
     int local_rank, local_size;  /* ranks of this node [SLURM_LOCALID]; local_size 0: detected */
     const char *rendezvous;      /* how the ranks find rank 0 [RINGRT_RENDEZVOUS] (a file in checkpoint_dir): a
                                     file's path, or "tcp:HOST:PORT" */

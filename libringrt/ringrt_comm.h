@@ -141,7 +141,8 @@ typedef struct ringrt_store {
  * config points to are copied. Fill it with RINGRT_COMM_CONFIG_INIT. */
 typedef struct ringrt_comm_config {
     size_t struct_size;          /* sizeof(ringrt_comm_config_t); allows fields to be added later */
-    int rank, size;              /* size 0: from srun [SLURM_PROCID, SLURM_NTASKS]; outside srun a single rank */
+    int rank, size;              /* size 0: from srun [SLURM_PROCID, SLURM_STEP_NUM_TASKS]; outside srun a single
+                                    rank */
     const ringrt_store_t *store; /* carries the start-up text; copied. NULL: use `rendezvous` */
     const char *rendezvous;      /* how the ranks find rank 0 [RINGRT_RENDEZVOUS] (a file in the working directory,
                                     named by job, step and restart): a file's path in a directory that all ranks share,

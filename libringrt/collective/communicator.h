@@ -41,7 +41,7 @@ struct OnGpu {
 };
 
 struct CommunicatorConfig {
-    int rank = 0, size = 0;  // size 0: SLURM_PROCID, SLURM_NTASKS; outside Slurm a single rank
+    int rank = 0, size = 0;  // size 0: those of srun; outside it a single rank
     int local_rank = -1;     // as reported by local_rank(); -1: SLURM_LOCALID, or detected
     std::string node;        // ranks share a node only if this is equal; empty: node_label()
     // How the ranks find rank 0: "tcp:HOST:PORT" or the path of the rendezvous file. Empty: a file
