@@ -58,8 +58,8 @@ TEST(time_in_which_the_process_was_stopped_does_not_count) {
 }
 
 TEST(ranks_of_a_large_world_wake_less_often) {
-    for (const auto &[size, expected_ms] :
-         {std::pair(2, kSliceMs), {800, kSliceMs}, {1600, 100}, {4096, kLongSliceMs}}) {
+    for (const auto &[size, expected_ms] : {std::pair(2, kSliceMs), std::pair(800, kSliceMs),
+                                            std::pair(1600, 100), std::pair(4096, kLongSliceMs)}) {
         RankContext self;
         self.size = size;
         self.warn = [](const std::string &) {};
