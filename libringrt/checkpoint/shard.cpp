@@ -63,6 +63,16 @@ Status damaged(const std::string &name, const char *what) {
     return {RINGRT_CORRUPT, name + ": " + what};
 }
 
+// Threads read the pieces at the same time, so no two may belong to one place.
+bool overlap(std::vector<TableRow> table) {
+    std::ranges::sort(table, {},
+                      [](const TableRow &row) { return std::pair(row.parameter, row.offset); });
+    const auto first = std::ranges::adjacent_find(table, [](const TableRow &a, const TableRow &b) {
+        return a.parameter == b.parameter && a.offset + a.bytes > b.offset;
+    });
+    return first != table.end();
+}
+
 bool plausible(const std::vector<TableRow> &table, const Shard &shard, size_t parameters) {
     uint64_t left = shard.data_bytes;
     for (const TableRow &row : table) {
@@ -71,7 +81,7 @@ bool plausible(const std::vector<TableRow> &table, const Shard &shard, size_t pa
             return false;
         left -= row.bytes;
     }
-    return left == 0;
+    return left == 0 && !overlap(table);
 }
 
 }  // namespace

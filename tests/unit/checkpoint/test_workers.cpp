@@ -8,6 +8,8 @@
 #include <set>
 
 #include "libringrt/base/workers.h"
+#include "libringrt/checkpoint/hash.h"
+#include "libringrt/checkpoint/shard.h"
 #include "tests/support/checkpoint_model.h"
 #include "tests/support/device_model.h"
 #include "tests/support/scarce.h"
@@ -321,6 +323,25 @@ TEST(a_shard_that_changes_during_a_load_is_damaged) {
             EXPECT_TEXT(model.differs(1100), "");
         });
         ck_assert(changed);
+    }
+}
+
+// Two threads would write to the same bytes. No library writes such a shard.
+TEST(a_shard_whose_pieces_overlap_is_damaged) {
+    for (const uint64_t second : {7, 8}) {
+        const std::vector<TableRow> table = {{.parameter = 1, .offset = second, .bytes = 8},
+                                             {.parameter = 0, .offset = 4, .bytes = 8},
+                                             {.parameter = 1, .offset = 0, .bytes = 8}};
+        const auto bytes = std::as_bytes(std::span(table));
+        MemoryFiles files;
+        files.put("shard",
+                  std::string(24, 'x') +
+                      std::string(reinterpret_cast<const char *>(bytes.data()), bytes.size()));
+        ShardReader reader(files);
+        const Status out = reader.open(
+            "shard", {.rank = 0, .data_bytes = 24, .pieces = 3, .table_hash = hash64(bytes)}, 2);
+        ck_assert_int_eq(out.code, second == 7 ? RINGRT_CORRUPT : RINGRT_OK);
+        if (second == 7) EXPECT_TEXT(out.message, "shard: its table is not right");
     }
 }
 
