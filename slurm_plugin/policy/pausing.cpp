@@ -46,7 +46,7 @@ class Chooser {
   private:
     template <class Runs>
     [[nodiscard]] Candidate candidate(Runs runs) const;
-    [[nodiscard]] bool leaves_idle_what_resumes(const Candidate &decision) const;
+    [[nodiscard]] bool could_resume_more(const Candidate &decision) const;
 
     Decide decide_;
     std::span<const Job> jobs_;
@@ -82,7 +82,7 @@ Candidate Chooser::candidate(Runs runs) const {
 }
 
 // Whether a job stays paused although enough GPUs for its MIN would be idle.
-bool Chooser::leaves_idle_what_resumes(const Candidate &decision) const {
+bool Chooser::could_resume_more(const Candidate &decision) const {
     int idle = total_gpus(capacity_);
     for (const Allotment &allotment : decision.allotments) idle -= allotment.gpus;
     for (std::size_t i = 0; i < jobs_.size() && idle > 0; ++i)
@@ -105,7 +105,7 @@ std::vector<Allotment> Chooser::choose() const {
     };
     if (pauses)
         take_if_no_worse(candidate([&](std::size_t i) { return runs_now(i) || selected(i); }));
-    if (leaves_idle_what_resumes(best))
+    if (could_resume_more(best))
         take_if_no_worse(candidate(
             [&](std::size_t i) { return best.allotments[i].gpus > 0 || jobs_[i].paused; }));
     const auto starts = std::ranges::count_if(jobs_, is_new);
