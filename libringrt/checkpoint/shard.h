@@ -53,7 +53,7 @@ class ShardReader {
 
     // Reads every piece that a target's buffer needs, checks it, and copies what they have in
     // common. `targets` are those of all saved parameters. Buffers on a device are filled through
-    // `staging`. A few threads read; each holds a piece that does not fit into its place as it is.
+    // `staging`, which a few threads read into.
     Status read_into(const std::vector<Target> &targets, Staging &staging);
 
     // Reads and checks the whole shard, or the rows that are `wanted`.
