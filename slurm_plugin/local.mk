@@ -56,6 +56,7 @@ libcontroller_la_SOURCES = \
 	slurm_plugin/controller/rigid_room.cpp slurm_plugin/controller/rigid_room.h \
 	slurm_plugin/controller/lent_settings.cpp slurm_plugin/controller/lent_settings.h \
 	slurm_plugin/controller/shared_limit.cpp slurm_plugin/controller/shared_limit.h \
+	slurm_plugin/controller/size_cap.cpp slurm_plugin/controller/size_cap.h \
 	slurm_plugin/controller/speed.cpp slurm_plugin/controller/speed.h \
 	slurm_plugin/controller/stage.cpp slurm_plugin/controller/stage.h \
 	slurm_plugin/controller/statistics.h \

@@ -5,7 +5,7 @@
 
 #include "slurm_plugin/controller/pausing.h"
 #include "slurm_plugin/controller/reach.h"
-#include "slurm_plugin/controller/shared_limit.h"
+#include "slurm_plugin/controller/size_cap.h"
 #include "slurm_plugin/controller/speed.h"
 
 namespace ringrt::controller {
@@ -145,24 +145,6 @@ void set_changing(const MalleableJob &malleable, PolicyInput &input) {
     job.gpus_cap = std::min(job.gpus_cap, job.gpus_now);
     job.pinned = malleable.extensions.empty() || !is_to_join(malleable.extensions.back());
     input.why_pinned = "ranks of it are joining or leaving";
-}
-
-// Caps the size at what the nodes that the job may use can give it in even shares.
-void cap_by_reach(const Observation &observation, const Pool &pool, const MalleableJob &of,
-                  policy::Job &job) {
-    const JobRecord &record = *of.record;
-    const records::Layout &layout = of.intent.layout;
-    if (!is_choosy(record, pool) && layout.gpus_per_node == 0) return;
-    const Reach reach = reach_of(observation, pool, record, layout);
-    const int now = record.phase != JobPhase::pending ? record.gpus_requested : 0;
-    const int most = now > 0 ? std::max(reach.gpus_lent, now) : reach.gpus_in_all;
-    job.gpus_cap = std::min(job.gpus_cap, most_evenly(reach, layout, job.gpus_min, now, most));
-}
-
-// Caps the size at what shared limits allow. A job that is pending for its first GPUs gets MIN.
-void cap_by_limits(const MalleableJob &of, const Options &options, policy::Job &job) {
-    if (const auto most = size_below_limits(of, options))
-        job.gpus_cap = std::min(job.gpus_cap, std::max(*most, job.gpus_min));
 }
 
 }  // namespace
