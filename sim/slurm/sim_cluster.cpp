@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "slurm_plugin/records/flag.h"
 #include "slurm_plugin/records/intent.h"
 #include "slurm_plugin/records/telemetry.h"
 
@@ -147,6 +148,8 @@ void SimCluster::submit(std::size_t index) {
         record.begin_s = record.submit_s + site_.controller->submit_hold_s;
         records::Intent intent{
             .gpus_min = spec.gpus_min, .gpus_max = spec.gpus_max, .grace_s = kGrace_s};
+        intent.first_gpus =
+            records::most_on_ladder({spec.gpus_min, spec.gpus_max}, spec.gpus_asked);
         intent.since_s = record.submit_s;
         set_admin_comment(record, records::format_into("", intent));
     }

@@ -5,6 +5,7 @@
 
 #include "slurm_plugin/controller/deferral.h"
 #include "slurm_plugin/controller/shared_limit.h"
+#include "slurm_plugin/controller/size_cap.h"
 #include "slurm_plugin/controller/text.h"
 #include "slurm_plugin/policy/reason.h"
 
@@ -65,6 +66,19 @@ std::string what_delays(const MalleableJob &job, const Target &target, const Job
     return {};
 }
 
+// Empty: what the policy gives it is not limited so.
+std::string first_size_text(const MalleableJob &job, const Target &target,
+                            const JobTracker &tracker, const Scene &scene) {
+    const Pool &pool = scene.plan.pools[static_cast<std::size_t>(target.pool)];
+    const auto most = unmeasured_size(job, tracker.application, pool);
+    if (!most || *most >= job.intent.gpus_max || *most > target.allotment.gpus) return {};
+    const std::string size = gpus_text(*most);
+    if (job.intent.first_gpus > 0)
+        return "; starts with the " + size +
+               " that its script requests because no job of its name was measured yet";
+    return "; starts with " + size + " at most because no job of its name was measured yet";
+}
+
 std::string what_limits(const MalleableJob &job, const Target &target, const JobTracker &tracker,
                         const Scene &scene) {
     std::string text;
@@ -90,6 +104,7 @@ std::string what_limits(const MalleableJob &job, const Target &target, const Job
                 (keeps_array_slot(job)
                      ? " because another task of its array would take its place"
                      : " because the limits of its account, user or QOS allow no more");
+    text += first_size_text(job, target, tracker, scene);
     return text;
 }
 

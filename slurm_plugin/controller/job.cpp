@@ -79,6 +79,8 @@ std::string_view why_not_askable(const MalleableJob &job, const JobTracker &trac
     return {};
 }
 
+bool has_run(const MalleableJob &job) { return job.record->restarts > 0 || job.intent.gpus > 0; }
+
 bool keeps_array_slot(const MalleableJob &job) {
     return job.record->array_at_limit && job.record->phase == JobPhase::running && !job.is_live;
 }

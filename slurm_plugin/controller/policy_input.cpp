@@ -156,6 +156,8 @@ PolicyInput policy_input(const MalleableJob &malleable, const JobTracker &tracke
                       .why_pinned = {}};
     cap_by_reach(observation, pool, malleable, input.job);
     cap_by_limits(malleable, options, input.job);
+    if (const auto most = unmeasured_size(malleable, tracker.application, pool))
+        input.job.gpus_cap = std::min(input.job.gpus_cap, *most);
     const bool waits = is_waiting(malleable.stage);
     if (malleable.is_resizing() && (waits || malleable.intent.state == IntentState::asked)) {
         set_resizing(malleable, observation.now_s, input);

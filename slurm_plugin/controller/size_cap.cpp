@@ -24,4 +24,11 @@ void cap_by_limits(const MalleableJob &of, const Options &options, policy::Job &
         job.gpus_cap = std::min(job.gpus_cap, std::max(*most, job.gpus_min));
 }
 
+std::optional<int> unmeasured_size(const MalleableJob &job, const Application &application,
+                                   const Pool &pool) {
+    if (!is_waiting(job.stage) || has_run(job) || !application.speeds.empty()) return std::nullopt;
+    const int requested = job.intent.first_gpus;
+    return std::max(requested > 0 ? requested : pool.capacity.gpus_per_node, job.intent.gpus_min);
+}
+
 }  // namespace ringrt::controller

@@ -2,6 +2,9 @@
 // What keeps a job below its MAX, whatever it would gain from a larger size. Pure.
 #pragma once
 
+#include <optional>
+
+#include "slurm_plugin/controller/applications.h"
 #include "slurm_plugin/controller/capacity.h"
 #include "slurm_plugin/controller/job.h"
 #include "slurm_plugin/policy/policy.h"
@@ -14,5 +17,11 @@ void cap_by_reach(const Observation &observation, const Pool &pool, const Mallea
 
 // What shared limits allow. A job that is pending for its first GPUs gets MIN.
 void cap_by_limits(const MalleableJob &of, const Options &options, policy::Job &job);
+
+// The most GPUs with which a job starts first if its application was never measured: as many as its
+// script requests, or a node's if that requests none. Its speed above them is a guess, and a job
+// that starts too large never measures the smaller sizes. nullopt: it was measured, or has run.
+[[nodiscard]] std::optional<int> unmeasured_size(const MalleableJob &job,
+                                                 const Application &application, const Pool &pool);
 
 }  // namespace ringrt::controller

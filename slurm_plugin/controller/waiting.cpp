@@ -24,8 +24,6 @@ using Kind = Action::Kind;
 constexpr double kLentMost_s = 60;          // a start takes a second or two if its size is free
 constexpr double kImpossibleAgain_s = 300;  // until the smallest size is retried
 
-bool has_run(const MalleableJob &job) { return job.record->restarts > 0 || job.intent.gpus > 0; }
-
 bool is_on_ladder(const MalleableJob &job, int gpus) {
     return records::on_ladder({job.intent.gpus_min, job.intent.gpus_max}, gpus);
 }

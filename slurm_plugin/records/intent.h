@@ -57,7 +57,7 @@ struct Intent {
     Layout layout;
     IntentState state = IntentState::queued;
     uint32_t resize_id = 0;       // counts requests; a resize is applied at most once
-    int first_gpus = 0;           // size at submission (0: not known, an older record)
+    int first_gpus = 0;           // requested at submission (0: none)
     int gpus = 0;                 // size of the present or the last run (0: never ran)
     int target = 0;               // size set or asked for but not running yet (0: none)
     double since_s = 0;           // Unix time of the last change of state

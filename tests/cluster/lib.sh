@@ -47,12 +47,23 @@ as_user() {
     fi
 }
 
-# start_job NAME SBATCH_OPTIONS... -- STEPS STEP_MS [MANNER]: sets $job and $directory
+# The largest size of the range in the sbatch option --malleable=MIN:MAX among these.
+largest_size() { # OPTIONS...
+    local range
+    range=$(printf '%s\n' "$@" | sed -n 's/^--malleable=//p')
+    local gpus=${range%%[:-]*} most=${range##*[:-]}
+    while ((2 * gpus <= most)); do gpus=$((2 * gpus)); done
+    echo "$gpus"
+}
+
+# start_job NAME SBATCH_OPTIONS... -- STEPS STEP_MS [MANNER]: sets $job and $directory. Unless an option gives a
+# size, the script requests the largest of its range, so that the job starts with all that is free.
 start_job() {
     local options=() name=$1
     shift
     while [ "$1" != -- ]; do options+=("$1") && shift; done
     shift
+    [[ " ${options[*]}" =~ \ (--gpus|--gres|--nodes|--ntasks|-N|-n) ]] || options+=("--gpus=$(largest_size "${options[@]}")")
     directory=$work/$name
     mkdir -p "$directory"
     [ -z "${user:-}" ] || chown "$user" "$directory"

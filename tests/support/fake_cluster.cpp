@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "slurm_plugin/records/flag.h"
 #include "slurm_plugin/records/telemetry.h"
 
 namespace ringrt::test {
@@ -37,8 +38,12 @@ uint32_t FakeCluster::submit_malleable(int min, int max, const Program &program,
     const uint32_t id = next_id_++;
     Ctld &ctld = ctld_[id];
     ctld.malleable = true;
-    records::Intent intent{
-        .gpus_min = min, .gpus_max = max, .grace_s = program.grace_s, .since_s = now_s_};
+    // As if its script requests MAX: so it starts with all that is free and useful to it.
+    records::Intent intent{.gpus_min = min,
+                           .gpus_max = max,
+                           .grace_s = program.grace_s,
+                           .first_gpus = gpus > 0 ? gpus : records::most_on_ladder({min, max}, max),
+                           .since_s = now_s_};
     JobRecord &r = ctld.record;
     r = {.id = id,
          .pending_reason = PendingReason::begin_time,

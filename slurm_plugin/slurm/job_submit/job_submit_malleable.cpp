@@ -133,7 +133,7 @@ void record_intent(job_desc_msg_t &job, const Flags &flags, const Start &start) 
         .signal = flags.signal,
         .grace_s = flags.grace_s,
         .layout = start.layout,
-        .first_gpus = start.gpus,
+        .first_gpus = start.requested ? start.gpus : 0,
         .since_s = static_cast<double>(std::time(nullptr)),
         .begin_s = job.begin_time,
         .limit_by_slurm = job.time_limit == NO_VAL,

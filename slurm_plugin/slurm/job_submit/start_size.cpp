@@ -157,6 +157,7 @@ std::variant<Start, Refusal> start_of(const Header &header, GpuRange range) {
         if (const auto *refusal = std::get_if<Refusal>(&gpus)) return *refusal;
         asked = std::get<int64_t>(gpus);
     }
+    start.requested = asked > 0;
     choose_size(asked > 0 ? asked : range.min, range, start);
     start.cpus_per_task = header.cpus_per_task;
     const int gpus_per_task = start.layout.task_per_node ? start.layout.gpus_per_node : 1;

@@ -24,7 +24,8 @@ struct Header {
 };
 
 struct Start {
-    int gpus = 0;  // a size of the ladder
+    int gpus = 0;            // a size of the ladder
+    bool requested = false;  // by the header; otherwise it is MIN
     records::Layout layout;
     std::optional<int> cpus_per_task;
     std::string note;  // one line for the user if the header's size is not on the ladder

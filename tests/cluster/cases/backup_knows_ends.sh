@@ -17,7 +17,7 @@ END
 chmod +x "$work/until.sh"
 directory=$work/ends
 mkdir -p "$directory"
-job=$(timeout 20 sbatch --parsable --malleable=1:16 -o /dev/null "$work/until.sh" "$directory") || fail "sbatch refused"
+job=$(timeout 20 sbatch --parsable --malleable=1:16 --gpus=16 -o /dev/null "$work/until.sh" "$directory") || fail "sbatch refused"
 wait_for 30 "start" is_state "$job" RUNNING
 wait_for 10 "line of the script" test -s "$directory/log.plain"
 sleep 25 # three needs: the job is in the saved state; its node can be asked about it; the backup is ready

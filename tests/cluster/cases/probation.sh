@@ -60,7 +60,7 @@ directory=$work/probation_broken
 mkdir -p "$directory"
 printf '#!/bin/bash\nsrun bash -c "[ ! -e %s/broken ]" || exit 3\nexec "%s" "%s" 100000 100\n' "$directory" "$plain_job" "$directory" >"$directory/script"
 chmod 755 "$directory/script"
-job=$(timeout 20 sbatch --parsable -J probation_broken -o "$directory/out" --malleable=4:8 "$directory/script") || fail "sbatch refused it"
+job=$(timeout 20 sbatch --parsable -J probation_broken -o "$directory/out" --malleable=4:8 --gpus=8 "$directory/script") || fail "sbatch refused it"
 wait_for 30 "start with 8" runs_with "$job" 8
 wait_for 20 "steps" has_steps 5
 touch "$directory/broken"

@@ -22,7 +22,7 @@ has_runs() { [ "$(runs)" = "$1" ]; }
 lose_start() { # LOSSES: how many starts of the script fail
     make_script "start_lost$1"
     echo "$1" >"$directory/losses"
-    job=$(timeout 20 sbatch --parsable -J start_lost -o "$directory/out" --malleable=1:16 "$directory/script") || fail "sbatch refused it"
+    job=$(timeout 20 sbatch --parsable -J start_lost -o "$directory/out" --malleable=1:16 --gpus=16 "$directory/script") || fail "sbatch refused it"
     wait_for 30 "start" runs_with "$job" 16
     wait_for 10 "steps" has_steps 5
     sleep 6 # the running job is in the saved state

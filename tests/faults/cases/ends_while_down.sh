@@ -13,7 +13,7 @@ chmod +x "$work/until.sh"
 begin() { # NAME
     directory=$work/$1
     mkdir -p "$directory"
-    job=$(timeout 20 sbatch --parsable --malleable=1:16 --malleable-grace=0:05 -o /dev/null "$work/until.sh" "$directory") ||
+    job=$(timeout 20 sbatch --parsable --malleable=1:16 --gpus=16 --malleable-grace=0:05 -o /dev/null "$work/until.sh" "$directory") ||
         fail "sbatch refused $1"
     wait_for 30 "start" is_state "$job" RUNNING
     wait_for 10 "line of the script" test -s "$directory/log.plain"

@@ -9,7 +9,7 @@ srun bash -c 'python3 -c "import time; time.sleep(600)" & worker=$!; sleep 600 &
     echo "$worker $shell $deep" >>"'"$1"'/pids.$SLURM_PROCID"; trap true URG; while :; do sleep 0.2; done'
 END
 chmod +x "$directory/job.sh"
-job=$(timeout 20 sbatch --parsable --malleable=1:16 --malleable-grace=0:06 -o "$directory/out" "$directory/job.sh" "$directory") || fail "sbatch refused it"
+job=$(timeout 20 sbatch --parsable --malleable=1:16 --gpus=16 --malleable-grace=0:06 -o "$directory/out" "$directory/job.sh" "$directory") || fail "sbatch refused it"
 wait_for 40 "16 ranks with their helpers" bash -c "[ \"\$(cat $directory/pids.* | wc -l)\" = 16 ]"
 guest=$(rigid 8 300 -N2)
 wait_for 30 "request" has_event "$job" asked

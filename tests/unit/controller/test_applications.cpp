@@ -12,6 +12,7 @@
 
 using namespace ringrt::controller;
 using namespace ringrt::test;
+using ringrt::records::Intent;
 using ringrt::records::Telemetry;
 
 namespace {
@@ -87,7 +88,7 @@ TEST(the_cost_of_a_restart_includes_the_start_up) {
     Applications known;
     JobRecord job = telling("conv", {{1, 100}, {2, 60}});
     job.restarts = 1;
-    job.intent = ringrt::records::Intent{.gpus_min = 1, .gpus_max = 8};
+    job.intent = Intent{.gpus_min = 1, .gpus_max = 8};
     job.intent->start_up_s = 30;
     known.learn(job, 5);
     ck_assert_double_eq(known.find(job)->restart_s, 0);  // it has not restarted yet
@@ -103,7 +104,7 @@ TEST(a_restart_is_learned_from_a_run_that_has_reported) {
     Applications known;
     JobRecord job = telling("conv", {{1, 100}, {2, 60}});
     job.restarts = 1;
-    job.intent = ringrt::records::Intent{.gpus_min = 1, .gpus_max = 8};
+    job.intent = Intent{.gpus_min = 1, .gpus_max = 8};
     job.intent->restart_s = 2;
     job.intent->start_up_s = 30;
     job.intent->base_step = -1;
@@ -219,8 +220,8 @@ TEST(a_measured_step_time_comes_before_the_model) {
     ck_assert(measured_speeds(Application{.speeds = {{1, 100}}}).empty());
 }
 
-// A job that waits for its first GPUs in an idle cluster of eight.
-ringrt::policy::Allotment first_size_of(const Application &application) {
+// The size that a job starts with in an idle cluster of two nodes with four GPUs each.
+int first_size_of(const Application &application, const Intent &intent = {.gpus_max = 8}) {
     Observation seen;
     seen.now_s = 5000;
     for (int i = 0; i < 2; ++i)
@@ -231,18 +232,30 @@ ringrt::policy::Allotment first_size_of(const Application &application) {
                          .submit_s = 4990,
                          .priority = 10,
                          .gpus_requested = 1});
-    set_intent(seen.jobs[0], {.gpus_min = 1, .gpus_max = 8});
+    set_intent(seen.jobs[0], intent);
     const Options options{.settle_s = 1};
     const std::map<uint32_t, JobTracker> trackers{{1, {.application = application}}};
-    return decide(seen, malleable_jobs(seen, options), trackers, options).targets.at(0).allotment;
+    const Plan plan = decide(seen, malleable_jobs(seen, options), trackers, options);
+    return plan.targets.at(0).allotment.gpus;
+}
+
+TEST(an_application_that_was_never_measured_starts_where_its_user_asked) {
+    ck_assert_int_eq(first_size_of({}), 4);  // no request: one node
+    ck_assert_int_eq(first_size_of({}, {.gpus_max = 2}), 2);
+    ck_assert_int_eq(first_size_of({}, {.gpus_min = 8, .gpus_max = 8}), 8);
+    for (const int requested : {1, 2, 4, 8})
+        ck_assert_int_eq(first_size_of({}, {.gpus_max = 8, .first_gpus = requested}), requested);
+    // It has run before: it restarts at any size.
+    ck_assert_int_eq(first_size_of({}, {.gpus_max = 8, .first_gpus = 1, .gpus = 1}), 8);
+    const Application linear{.batch = 64, .speeds = {{1, 100}, {2, 50}, {4, 25}}};
+    ck_assert_int_eq(first_size_of(linear, {.gpus_max = 8, .first_gpus = 1}), 8);
 }
 
 TEST(a_new_job_starts_where_its_application_gains) {
-    ck_assert_int_eq(first_size_of({}).gpus, 8);  // like an unknown application
     const Application slower{.batch = 64, .speeds = {{1, 100}, {2, 120}, {4, 140}}};
-    ck_assert_int_eq(first_size_of(slower).gpus, 1);
+    ck_assert_int_eq(first_size_of(slower), 1);
     const Application linear{.batch = 64, .speeds = {{1, 100}, {2, 50}}, .steps_total = 10000};
-    ck_assert_int_eq(first_size_of(linear).gpus, 8);
+    ck_assert_int_eq(first_size_of(linear), 8);
 }
 
 // Its steps take as long on two GPUs as on one, or longer: one growth shows that, and one shrink at

@@ -36,6 +36,17 @@ TEST(mode_observe_explains_from_the_first_minute) {
                 "not signalled (mode: observe)");
 }
 
+TEST(a_first_size_without_measurements_is_explained) {
+    World world({4, 4});
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000}, 2);
+    ck_assert_msg(said_of(world, id).ends_with("; starts with the 2 GPUs that its script requests "
+                                               "because no job of its name was measured yet"),
+                  "%s", said_of(world, id).c_str());
+    world.run(60);
+    ck_assert(!says(world, id, "was measured yet"));
+    ck_assert_int_eq(world.cluster.job(id).gpus_requested, 8);  // it has grown since
+}
+
 TEST(a_resize_in_progress_is_explained) {
     World world({4, 4});
     const uint32_t id =

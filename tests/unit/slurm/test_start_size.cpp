@@ -136,6 +136,15 @@ TEST(headers_become_a_size_and_a_layout) {
     }
 }
 
+TEST(a_size_that_no_option_gives_is_not_requested) {
+    for (const Header &none : {Header{}, Header{.nodes = 1}, Header{.cpus_per_task = 4}})
+        ck_assert(!accepted(none, {1, 8}, "none").requested);
+    for (const Header &one : {Header{.tasks = 1}, Header{.gpus = 1}, Header{.gpus_per_node = 1}})
+        ck_assert(accepted(one, {1, 8}, "one").requested);
+    ck_assert(accepted({.nodes = 1, .tasks_per_node = 1}, {1, 8}, "submitit").requested);
+    ck_assert(accepted({.gpus = 1}, {2, 8}, "below MIN").requested);
+}
+
 TEST(contradictions_are_refused) {
     const auto has = [](const std::string &message, const char *part) {
         ck_assert_msg(message.find(part) != std::string::npos, "%s", message.c_str());
