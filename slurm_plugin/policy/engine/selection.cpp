@@ -56,25 +56,27 @@ Selection::Selection(std::span<const Job> jobs, const Capacity &capacity, const 
 
 void Selection::free_overcommitted_nodes(const Capacity &capacity) {
     std::vector<int> left = capacity.node_gpus;
-    std::vector<std::size_t> by_gain;
-    for (std::size_t i = 0; i < jobs_.size(); ++i) {
-        for_each_share(jobs_[i], least_gpus(jobs_[i]), left.size(),
+    for (const Job &job : jobs_)
+        for_each_share(job, least_gpus(job), left.size(),
                        [&](std::size_t node, int gpus) { left[node] -= gpus; });
-        if (jobs_[i].gpus_now > 0 && can_have_none(jobs_[i])) by_gain.push_back(i);
-    }
     const auto is_over = [&](std::size_t node) {
         return capacity.node_gpus[node] >= 0 && left[node] < 0;
     };
+    const auto helps = [&](std::size_t i) {
+        bool any = false;
+        for_each_share(jobs_[i], jobs_[i].gpus_min, left.size(),
+                       [&](std::size_t node, int) { any |= is_over(node); });
+        return any;
+    };
+    std::vector<std::size_t> by_gain;
+    for (std::size_t i = 0; i < jobs_.size(); ++i)
+        if (jobs_[i].gpus_now > 0 && can_have_none(jobs_[i]) && helps(i)) by_gain.push_back(i);
     std::ranges::sort(by_gain, {},
                       [&](std::size_t i) { return std::tuple(first_gain(i), jobs_[i].id); });
     for (const std::size_t i : by_gain) {
-        const Job &job = jobs_[i];
-        bool helps = false;
-        for_each_share(job, job.gpus_min, left.size(),
-                       [&](std::size_t node, int) { helps |= is_over(node); });
-        if (!helps) continue;
+        if (!helps(i)) continue;
         must_pause_[i] = true;
-        for_each_share(job, job.gpus_min, left.size(),
+        for_each_share(jobs_[i], jobs_[i].gpus_min, left.size(),
                        [&](std::size_t node, int gpus) { left[node] += gpus; });
     }
 }
