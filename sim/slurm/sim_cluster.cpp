@@ -21,6 +21,7 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kShownFor_s = 300;  // after a job's end (MinJobAge)
 constexpr int kGrace_s = 120;
+constexpr double kFirstInterval_s = 5;
 constexpr int kFirstReports = 2;  // of a run: the controller needs these; later ones only refresh
 
 double tick_at_or_after(double time_s) {
@@ -111,7 +112,7 @@ void SimCluster::plan_next(Job &job) const {
             std::min(job.next_s, job.trained_to_s + job.training.seconds_left(
                                                         *job.spec->profile, record.gpus_requested));
     if (job.up && job.reports < kFirstReports && job.program->telemetry_s > 0 && job.malleable)
-        job.next_s = std::min(job.next_s, job.reported_s + job.program->telemetry_s);
+        job.next_s = std::min(job.next_s, job.reported_s + report_interval_s(job));
     job.next_s = tick_at_or_after(job.next_s);
 }
 
@@ -199,9 +200,15 @@ void SimCluster::train(Job &job, double until_s) {
     job.trained_to_s = until_s;
 }
 
+// As in libringrt (job/reporter.cpp), the first reports of a run come closer together.
+double SimCluster::report_interval_s(const Job &job) {
+    const double usual_s = job.program->telemetry_s;
+    return job.reports < kFirstReports ? std::min(usual_s, kFirstInterval_s) : usual_s;
+}
+
 // Sends the last of the reports that are due: no one has read the earlier ones.
 bool SimCluster::send_due_reports(Job &job) {
-    const double every_s = job.program->telemetry_s;
+    const double every_s = report_interval_s(job);
     if (!job.malleable || every_s <= 0 || !job.up || now_s_ - job.reported_s < every_s)
         return false;
     double due_s = now_s_;

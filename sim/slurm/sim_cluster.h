@@ -82,6 +82,7 @@ class SimCluster final : public controller::Cluster {
     void run(Job &job);
     void come_up(Job &job);
     void train(Job &job, double until_s);
+    [[nodiscard]] static double report_interval_s(const Job &job);
     bool send_due_reports(Job &job);
     void report(Job &job);
     void stop(Job &job, bool requeued);

@@ -66,17 +66,27 @@ std::string what_delays(const MalleableJob &job, const Target &target, const Job
     return {};
 }
 
-// Empty: what the policy gives it is not limited so.
-std::string first_size_text(const MalleableJob &job, const Target &target,
+// How what was measured limits its size; empty: it does not.
+std::string unmeasured_text(const MalleableJob &job, const Target &target,
                             const JobTracker &tracker, const Scene &scene) {
+    const auto limits = [&](std::optional<int> most) {
+        return most && *most < job.intent.gpus_max && *most <= target.allotment.gpus;
+    };
     const Pool &pool = scene.plan.pools[static_cast<std::size_t>(target.pool)];
-    const auto most = unmeasured_size(job, tracker.application, pool);
-    if (!most || *most >= job.intent.gpus_max || *most > target.allotment.gpus) return {};
-    const std::string size = gpus_text(*most);
-    if (job.intent.first_gpus > 0)
-        return "; starts with the " + size +
-               " that its script requests because no job of its name was measured yet";
-    return "; starts with " + size + " at most because no job of its name was measured yet";
+    const auto first = unmeasured_size(job, tracker.application, pool);
+    if (limits(first)) {
+        const std::string size = gpus_text(*first);
+        if (job.intent.first_gpus > 0)
+            return "; starts with the " + size +
+                   " that its script requests because no job of its name was measured yet";
+        return "; starts with " + size + " at most because no job of its name was measured yet";
+    }
+    const auto reach = measured_reach(job, tracker.application, scene.now_s, scene.options);
+    if (!limits(reach)) return {};
+    const std::string text = "; no more than " + gpus_text(*reach);
+    return *reach > job.record->gpus_requested
+               ? text + ", four times the most at which it was measured"
+               : text + " until its speed is known";
 }
 
 std::string what_limits(const MalleableJob &job, const Target &target, const JobTracker &tracker,
@@ -104,7 +114,7 @@ std::string what_limits(const MalleableJob &job, const Target &target, const Job
                 (keeps_array_slot(job)
                      ? " because another task of its array would take its place"
                      : " because the limits of its account, user or QOS allow no more");
-    text += first_size_text(job, target, tracker, scene);
+    text += unmeasured_text(job, target, tracker, scene);
     return text;
 }
 

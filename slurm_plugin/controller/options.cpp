@@ -108,7 +108,8 @@ std::vector<Row> all_rows() {
         seconds("settle_s", &Options::settle_s, 0, 86400,
                 "Run time after which a job that reports nothing may be resized"),
         seconds("min_resize_interval_s", &Options::min_resize_interval_s, 0, 604800,
-                "Shortest time between two resizes of one job while no job waits for GPUs"),
+                "Shortest time between two resizes of one job while no job waits for GPUs, and "
+                "before a growth of a job whose speed is not known"),
         seconds("signal_again_s", &Options::signal_again_s, 1, 3600,
                 "Time after which the signal to a job that has not requeued yet is repeated"),
         seconds("release_delay_s", &Options::release_delay_s, 1, 3600,

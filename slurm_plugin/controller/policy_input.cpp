@@ -147,6 +147,10 @@ void set_changing(const MalleableJob &malleable, PolicyInput &input) {
     input.why_pinned = "ranks of it are joining or leaving";
 }
 
+void cap(policy::Job &job, std::optional<int> most) {
+    if (most) job.gpus_cap = std::min(job.gpus_cap, *most);
+}
+
 }  // namespace
 
 PolicyInput policy_input(const MalleableJob &malleable, const JobTracker &tracker,
@@ -156,8 +160,8 @@ PolicyInput policy_input(const MalleableJob &malleable, const JobTracker &tracke
                       .why_pinned = {}};
     cap_by_reach(observation, pool, malleable, input.job);
     cap_by_limits(malleable, options, input.job);
-    if (const auto most = unmeasured_size(malleable, tracker.application, pool))
-        input.job.gpus_cap = std::min(input.job.gpus_cap, *most);
+    cap(input.job, unmeasured_size(malleable, tracker.application, pool));
+    cap(input.job, measured_reach(malleable, tracker.application, observation.now_s, options));
     const bool waits = is_waiting(malleable.stage);
     if (malleable.is_resizing() && (waits || malleable.intent.state == IntentState::asked)) {
         set_resizing(malleable, observation.now_s, input);

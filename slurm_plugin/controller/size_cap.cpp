@@ -5,8 +5,16 @@
 
 #include "slurm_plugin/controller/reach.h"
 #include "slurm_plugin/controller/shared_limit.h"
+#include "slurm_plugin/controller/speed.h"
 
 namespace ringrt::controller {
+namespace {
+
+// Each stage of a climb costs a restart, and a doubling alone may not pay for one although a larger
+// size would: with twice, a job stayed at a fourth of an idle cluster (doc/policies.md).
+constexpr int kBeyondMeasured = 4;
+
+}  // namespace
 
 void cap_by_reach(const Observation &observation, const Pool &pool, const MalleableJob &of,
                   policy::Job &job) {
@@ -29,6 +37,17 @@ std::optional<int> unmeasured_size(const MalleableJob &job, const Application &a
     if (!is_waiting(job.stage) || has_run(job) || !application.speeds.empty()) return std::nullopt;
     const int requested = job.intent.first_gpus;
     return std::max(requested > 0 ? requested : pool.capacity.gpus_per_node, job.intent.gpus_min);
+}
+
+std::optional<int> measured_reach(const MalleableJob &job, const Application &application,
+                                  double now_s, const Options &options) {
+    const JobRecord &record = *job.record;
+    const int largest = record.telemetry ? largest_measured(*record.telemetry, application)
+                                         : largest_measured(application);
+    if (largest > 0) return std::max(kBeyondMeasured * largest, job.intent.gpus_min);
+    const bool is_new =
+        holds_gpus(job.stage) && age_s(record.start_s, now_s) < options.min_resize_interval_s;
+    return is_new ? std::optional(record.gpus_requested) : std::nullopt;
 }
 
 }  // namespace ringrt::controller

@@ -24,4 +24,11 @@ void cap_by_limits(const MalleableJob &of, const Options &options, policy::Job &
 [[nodiscard]] std::optional<int> unmeasured_size(const MalleableJob &job,
                                                  const Application &application, const Pool &pool);
 
+// The most GPUs to which a job grows: four times as many as it or its application was measured at.
+// Until its first speed is known, but for no longer than min_resize_interval_s after its start, it
+// stays at its size. nullopt: it reports none.
+[[nodiscard]] std::optional<int> measured_reach(const MalleableJob &job,
+                                                const Application &application, double now_s,
+                                                const Options &options);
+
 }  // namespace ringrt::controller

@@ -58,6 +58,12 @@ void add_planned(const records::Telemetry &telemetry, std::vector<model::SpeedSa
             samples.push_back({size.gpus, scale * size.step_ms, kPlannedWeight});
 }
 
+int largest_of(const std::vector<model::SpeedSample> &samples) {
+    int gpus = 0;
+    for (const model::SpeedSample &sample : samples) gpus = std::max(gpus, sample.gpus);
+    return gpus;
+}
+
 std::vector<model::SpeedSample> own_speeds(const records::Telemetry &telemetry) {
     std::vector<model::SpeedSample> samples;
     for (int i = 0; i < telemetry.samples; ++i)
@@ -81,6 +87,14 @@ std::vector<model::SpeedSample> measured_speeds(const records::Telemetry &teleme
 std::vector<model::SpeedSample> measured_speeds(const Application &application) {
     return application.batch > 0 ? application.speeds : std::vector<model::SpeedSample>{};
 }
+
+int largest_measured(const records::Telemetry &telemetry, const Application &application) {
+    std::vector<model::SpeedSample> samples = own_speeds(telemetry);
+    add_application(telemetry, application, samples);
+    return largest_of(samples);
+}
+
+int largest_measured(const Application &application) { return largest_of(application.speeds); }
 
 model::SpeedModel speed_of(const records::Telemetry &telemetry, const Application &application) {
     std::vector<model::SpeedSample> samples = own_speeds(telemetry);

@@ -16,6 +16,11 @@ namespace ringrt::controller {
                                                               const Application &application);
 [[nodiscard]] std::vector<model::SpeedSample> measured_speeds(const Application &application);
 
+// The largest size at which the job or its application was measured; 0: none.
+[[nodiscard]] int largest_measured(const records::Telemetry &telemetry,
+                                   const Application &application);
+[[nodiscard]] int largest_measured(const Application &application);
+
 // The model for all other sizes.
 [[nodiscard]] model::SpeedModel speed_of(const records::Telemetry &telemetry,
                                          const Application &application = {});

@@ -14,7 +14,7 @@ clear_jobs
 scontrol create reservation reservationname=one nodes=n1 users=root starttime=now duration=60 >/dev/null ||
     fail "no reservation"
 trap 'clear_jobs; timeout 10 scontrol delete reservationname=one' EXIT
-start_job reserved --malleable=1:8 --reservation=one -- 300 100
+start_job reserved --malleable=1:8 --gpus=4 --reservation=one -- 300 100
 wait_for 60 "run on one node's GPUs" is_state "$job" RUNNING
 [ "$(gpus_of "$job")" -le 4 ] || fail "more GPUs than the reservation has"
 has_event "$job" downsized || note "Slurm never said BadConstraints"

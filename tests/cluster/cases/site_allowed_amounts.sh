@@ -23,7 +23,7 @@ stays_below() { # NAME LIMIT HIGHER OPTIONS...
     limit qos team set GrpTRES="${limit%=*}=-1"
 }
 stays_below nodes node=1 node=2
-stays_below mem_per_gpu mem=500 mem=1000 --gpus=1 --mem-per-gpu=100
+stays_below mem_per_gpu mem=500 mem=1000 --gpus=4 --mem-per-gpu=100
 stays_below mem mem=1000 mem=2000 --mem=1000
 
 # The billing of its first run is not known in advance, so the limit is set once it runs.

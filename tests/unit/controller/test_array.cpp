@@ -42,6 +42,7 @@ struct Site {
         set_intent(job, {.gpus_min = min,
                          .gpus_max = max,
                          .state = nodes.empty() ? IntentState::queued : IntentState::running,
+                         .first_gpus = max,
                          .gpus = gpus,
                          .run = 0});
         return job;

@@ -244,7 +244,7 @@ TEST(a_job_of_any_type_is_placed_on_whole_nodes) {
         site.run("", {{5, 2}});
         site.malleable("a100", 2, {{2, 2}});  // so the policy sees parts
         JobRecord &job = site.add("", 1);
-        set_intent(job, {.gpus_min = 1, .gpus_max = 4});
+        set_intent(job, {.gpus_min = 1, .gpus_max = 4, .first_gpus = 4});
         const Plan plan = site.plan();
         ck_assert_int_eq(plan.targets.at(1).placeable_gpus, is_split ? 2 : 4);
         ck_assert_int_eq(reach_of(site.seen, plan.pools[0], job, {}).gpus_per_node, 4);

@@ -368,7 +368,7 @@ TEST(a_size_that_waits_for_a_completing_node_is_tried_again) {
     World world({4, 4});
     const uint32_t near = world.cluster.submit_rigid(3, 20, 1, 1);
     const uint32_t far = world.cluster.submit_rigid(4, 3000, 1, 1);
-    const uint32_t id = world.cluster.submit_malleable(1, 4, {.steps = 3000});
+    const uint32_t id = world.cluster.submit_malleable(1, 4, {.steps = 3000, .telemetry_s = 0});
     world.run(10);
     ck_assert_int_eq(world.cluster.job(id).gpus_requested, 1);
     ck_assert(world.cluster.job(far).phase == JobPhase::running);

@@ -56,7 +56,7 @@ struct Site {
     }
     void add_malleable(const std::string &partition, int max, int gpus, int node) {
         JobRecord &job = add(partition, std::max(1, gpus));
-        ringrt::records::Intent intent{.gpus_min = 1, .gpus_max = max};
+        ringrt::records::Intent intent{.gpus_min = 1, .gpus_max = max, .first_gpus = max};
         if (gpus > 0) {
             job.phase = JobPhase::running;
             job.start_s = 4000;

@@ -132,7 +132,7 @@ TEST(a_job_that_was_called_off_has_its_mails) {
 TEST(a_job_that_requeues_itself_before_its_start_is_noted_gives_the_place_back) {
     World world({4, 4});
     (void)world.cluster.submit_rigid(7, 40, 1, 2);
-    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000, .telemetry_s = 0});
     world.run(30);
     const auto has_lent = [&] { return world.cluster.job(id).nice < 0; };
     ck_assert(world.run_until(has_lent, 120) >= 0);
@@ -162,7 +162,7 @@ TEST(a_job_that_its_user_gives_another_size_gives_the_place_back) {
 TEST(a_job_that_its_user_holds_gives_the_place_back) {
     World world({4, 4});
     (void)world.cluster.submit_rigid(7, 40, 1, 2);
-    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000, .telemetry_s = 0});
     world.run(30);
     const auto has_lent = [&] { return world.cluster.job(id).nice < 0; };
     ck_assert(world.run_until(has_lent, 120) >= 0);
@@ -179,7 +179,7 @@ TEST(a_job_that_is_held_or_changed_in_the_gap_has_no_place_lent) {
     for (const bool holds : {true, false}) {
         World world({4, 4});
         (void)world.cluster.submit_rigid(7, 40, 1, 2);
-        const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+        const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000, .telemetry_s = 0});
         const auto is_away = [&] {
             return world.cluster.intent(id).state == IntentState::asked &&
                    world.cluster.job(id).phase == JobPhase::pending;
@@ -205,7 +205,7 @@ TEST(a_job_that_is_held_or_changed_in_the_gap_has_no_place_lent) {
 TEST(a_job_that_is_changed_while_it_completes_has_no_place_lent) {
     World world({4, 4});
     (void)world.cluster.submit_rigid(7, 40, 1, 2);
-    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000});
+    const uint32_t id = world.cluster.submit_malleable(1, 8, {.steps = 3000, .telemetry_s = 0});
     const auto completes = [&] {
         return world.cluster.intent(id).state == IntentState::asked &&
                world.cluster.job(id).phase == JobPhase::completing;
