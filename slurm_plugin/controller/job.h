@@ -43,6 +43,7 @@ inline constexpr std::string_view kResizedJustNow = "it was resized a moment ago
                                                double now_s, bool has_pending,
                                                const Options &options);
 
+// It held GPUs before, or holds some now.
 [[nodiscard]] bool has_run(const MalleableJob &job);
 
 // Whether a requeue would lose its slot in its array to the next task.

@@ -33,7 +33,7 @@ try switches 4 8 --gpus=4 -N1 -w n2 -- --switches=1 --exclude=n3
 scontrol create reservation=mine starttime=now duration=60 nodes=n1,n2 users=alice,carol >/dev/null || fail "no reservation"
 
 # Its nodes are reserved: it could not return to them, and is left alone.
-user_job alice reservation --malleable=1:8 --reservation=mine -t 30 -- 100000 100
+user_job alice reservation --malleable=1:8 --gpus=8 --reservation=mine -t 30 -- 100000 100
 wait_for 60 "start in the reservation" has_line '^start'
 size=$(gpus_of "$job")
 sleep 8

@@ -5,6 +5,7 @@
 #include "slurm_plugin/controller/applications.h"
 #include "slurm_plugin/controller/decision.h"
 #include "slurm_plugin/controller/job_machine.h"
+#include "slurm_plugin/controller/size_cap.h"
 #include "slurm_plugin/controller/speed.h"
 #include "tests/support/agreeing.h"
 #include "tests/support/check.h"
@@ -258,6 +259,30 @@ TEST(a_new_job_starts_where_its_application_gains) {
     ck_assert_int_eq(first_size_of(linear), 4);  // four times the most that was measured
     linear.speeds.push_back({2, 50});
     ck_assert_int_eq(first_size_of(linear), 8);
+}
+
+// Started at 4990 with one GPU.
+std::optional<int> reach_of_running(double now_s, const Application &application,
+                                    const std::optional<Telemetry> &telemetry) {
+    const Options options{.min_resize_interval_s = 60};
+    JobRecord record{.phase = JobPhase::running, .start_s = 4990, .gpus_requested = 1};
+    record.telemetry = telemetry;
+    const MalleableJob job{.record = &record, .intent = {.gpus_max = 64}, .stage = Stage::running};
+    return measured_reach(job, application, now_s, options);
+}
+
+TEST(a_job_does_not_grow_before_its_speed_is_known) {
+    ck_assert_int_eq(reach_of_running(5049, {}, {}).value_or(0), 1);
+    ck_assert(!reach_of_running(5050, {}, {}));  // it reports none
+    ck_assert_int_eq(reach_of_running(5000, {}, Telemetry{.gpus = 1}).value_or(0), 1);
+    const Telemetry own{.gpus = 1, .step_ms = 100};
+    ck_assert_int_eq(reach_of_running(5000, {}, own).value_or(0), 4);
+    const Application measured{.speeds = {{2, 50}, {8, 20}}};
+    ck_assert_int_eq(reach_of_running(5000, measured, {}).value_or(0), 32);
+    ck_assert_int_eq(reach_of_running(9000, measured, own).value_or(0), 32);
+    // Measured with another batch.
+    const Application other{.batch = 64, .speeds = {{8, 20}}};
+    ck_assert_int_eq(reach_of_running(9000, other, own).value_or(0), 4);
 }
 
 // Its steps take as long on two GPUs as on one, or longer: one growth shows that, and one shrink at
