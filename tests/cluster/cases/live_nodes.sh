@@ -6,7 +6,7 @@
 user=nobody directory=$work/live_nodes steps=500
 own_directory
 cd "$directory" || fail "no directory"
-base=$(as_user sbatch --parsable -J train --malleable=4:8 -o "$directory/base" --wrap "RINGRT_LIVE_RESIZE=1 srun -n \$SLURM_NTASKS $live $steps 200") ||
+base=$(as_user sbatch --parsable -J train --malleable=4:8 --gpus=8 -o "$directory/base" --wrap "RINGRT_LIVE_RESIZE=1 srun -n \$SLURM_NTASKS $live $steps 200") ||
     fail "sbatch refused the base"
 wait_for 40 "eight ranks" base_has 8
 set_yaml "$(sed 's/^mode: .*/mode: observe/' "$dir/malleable.yaml")"
@@ -37,7 +37,7 @@ waiting() { # OPTION OF srun, VARIABLE
     directory=$work/live_$name
     own_directory
     cd "$directory" || fail "no directory"
-    base=$(as_user sbatch --parsable -J "$name" --malleable=4:8 -o "$directory/base" \
+    base=$(as_user sbatch --parsable -J "$name" --malleable=4:8 --gpus=8 -o "$directory/base" \
         --wrap "export RINGRT_LIVE_RESIZE=1 $2; srun $1 -n \$SLURM_NTASKS $live $steps 200") || fail "sbatch refused the base"
     wait_for 40 "eight ranks" base_has 8
     report() { timeout 5 scontrol -o show job "$base" | grep -q "ringrt/1 .*gpus=8 "; }

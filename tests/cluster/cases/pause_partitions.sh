@@ -8,7 +8,11 @@ restore() {
     (clear_jobs)
     timeout 10 scontrol delete partitionname=other
     timeout 10 scontrol update partitionname=main nodes=n1,n2,n3,n4
-    sleep 3 # until the controller has told job_submit so
+    for _ in $(seq 20); do # until the controller has told job_submit so
+        job=$(timeout 10 sbatch --parsable --hold --malleable=1:16 -o /dev/null --wrap true 2>/dev/null) && break
+        sleep 1
+    done
+    timeout 10 scancel "$job"
 }
 trap restore EXIT
 timeout 10 scontrol update partitionname=main nodes=n1,n2

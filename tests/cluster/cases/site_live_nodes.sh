@@ -8,8 +8,8 @@ site_up
 slurm_at_least 24.11 || { note "skipped: Slurm $(site_slurm) refuses updates of a job after its node list was changed"; exit 77; }
 steps=600 directory=$dir/home/alice/live
 as alice mkdir -p "$directory"
-# Only the script sets the variable, so the job starts as one that is requeued: with all that is idle.
-base=$(as alice sbatch --parsable -J train --malleable=4:8 --constraint=a100 -D "$directory" -o "$directory/base" \
+# Only the script sets the variable, so the job starts as one that is requeued.
+base=$(as alice sbatch --parsable -J train --malleable=4:8 --gpus=8 --constraint=a100 -D "$directory" -o "$directory/base" \
     --wrap "RINGRT_LIVE_RESIZE=1 srun -n \$SLURM_NTASKS $live $steps 200") || fail "sbatch refused the base"
 wait_for 60 "eight ranks" base_has 8
 [ "$(timeout 5 squeue -h -j "$base" -o %D)" = 2 ] || fail "the base is not on two nodes"
