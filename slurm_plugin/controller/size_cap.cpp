@@ -11,7 +11,7 @@ namespace ringrt::controller {
 namespace {
 
 // Each stage of a climb costs a restart, and a doubling alone may not pay for one although a larger
-// size would: with twice, a job stayed at a fourth of an idle cluster (doc/policies.md).
+// size would: with twice, a job stayed on a fourth of the cluster (doc/policies.md).
 constexpr int kBeyondMeasured = 4;
 
 }  // namespace

@@ -246,6 +246,9 @@ TEST(an_application_that_was_never_measured_starts_where_its_user_asked) {
     ck_assert_int_eq(first_size_of({}, {.gpus_min = 8, .gpus_max = 8}), 8);
     for (const int requested : {1, 2, 4, 8})
         ck_assert_int_eq(first_size_of({}, {.gpus_max = 8, .first_gpus = requested}), requested);
+    ck_assert_int_eq(first_size_of({}, {.gpus_min = 3, .gpus_max = 6}), 3);  // four are no size
+    ck_assert_int_eq(first_size_of({}, {.gpus_min = 3, .gpus_max = 6, .first_gpus = 6}), 6);
+    ck_assert_int_eq(first_size_of({}, {.gpus_min = 6, .gpus_max = 6}), 6);  // more than a node has
     // It has run before: it restarts at any size.
     ck_assert_int_eq(first_size_of({}, {.gpus_max = 8, .first_gpus = 1, .gpus = 1}), 8);
     const Application linear{.batch = 64, .speeds = {{1, 100}, {2, 50}, {4, 25}}};
