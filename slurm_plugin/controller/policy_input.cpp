@@ -158,8 +158,8 @@ PolicyInput policy_input(const MalleableJob &malleable, const JobTracker &tracke
                          const Options &options) {
     PolicyInput input{.job = policy_job(malleable, tracker, observation.now_s, options),
                       .why_pinned = {}};
-    cap_by_reach(observation, pool, malleable, input.job);
-    cap_by_limits(malleable, options, input.job);
+    cap(input.job, evenly_shared_size(malleable, observation, pool));
+    cap(input.job, allowed_size(malleable, options));
     cap(input.job, unmeasured_size(malleable, tracker.application, pool));
     cap(input.job, measured_reach(malleable, tracker.application, observation.now_s, options));
     const bool waits = is_waiting(malleable.stage);

@@ -16,20 +16,20 @@ constexpr int kBeyondMeasured = 4;
 
 }  // namespace
 
-void cap_by_reach(const Observation &observation, const Pool &pool, const MalleableJob &of,
-                  policy::Job &job) {
-    const JobRecord &record = *of.record;
-    const records::Layout &layout = of.intent.layout;
-    if (!is_choosy(record, pool) && layout.gpus_per_node == 0) return;
+std::optional<int> evenly_shared_size(const MalleableJob &job, const Observation &observation,
+                                      const Pool &pool) {
+    const JobRecord &record = *job.record;
+    const records::Layout &layout = job.intent.layout;
+    if (!is_choosy(record, pool) && layout.gpus_per_node == 0) return std::nullopt;
     const Reach reach = reach_of(observation, pool, record, layout);
     const int now = record.phase != JobPhase::pending ? record.gpus_requested : 0;
     const int most = now > 0 ? std::max(reach.gpus_lent, now) : reach.gpus_in_all;
-    job.gpus_cap = std::min(job.gpus_cap, most_evenly(reach, layout, job.gpus_min, now, most));
+    return most_evenly(reach, layout, job.intent.gpus_min, now, most);
 }
 
-void cap_by_limits(const MalleableJob &of, const Options &options, policy::Job &job) {
-    if (const auto most = size_below_limits(of, options))
-        job.gpus_cap = std::min(job.gpus_cap, std::max(*most, job.gpus_min));
+std::optional<int> allowed_size(const MalleableJob &job, const Options &options) {
+    const auto most = size_below_limits(job, options);
+    return most ? std::optional(std::max(*most, job.intent.gpus_min)) : std::nullopt;
 }
 
 std::optional<int> unmeasured_size(const MalleableJob &job, const Application &application,
